@@ -392,7 +392,7 @@ def varied_engine(robot: Robot, file: Scalars, name: str) -> VariedEngine:
 def _check_python_parts(robot: Robot, varied: Description, name: str) -> None:
     """Refuse a scalar of a load or an actuator that Python computes, for real numbers only (InputError)."""
     engine, old = robot.engine, robot.description
-    names = [robot.actuator_names[one.actuator] for one in engine.actuators_in_python]
+    names = [robot.actuator_names[one.actuator] for one in engine.actuators_in_rods]
     parts = [(old.loads[key], varied.loads[key]) for key in engine.loading.others if key in old.loads]
     parts += [(old.actuators[key], varied.actuators[key]) for key in names]
     if any(before is not after and before != after for before, after in parts):

@@ -14,7 +14,7 @@ from typing import Any
 from sorosim.base.declare import At, Scope
 from sorosim.base.errors import FileError
 from sorosim.base.problems import Place, listed, shown
-from sorosim.files.nodes import Mistake, Mistakes, Node, plain, refusal
+from sorosim.files.nodes import Mistake, Mistakes, Node, mapping, plain, refusal
 from sorosim.files.rigid.document import read_document, root_in_words
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.links import COUPLED, Imported, Options, imported
@@ -38,6 +38,7 @@ class Importer:
     mistakes: Mistakes = field(default_factory=Mistakes)
     found: Imported = field(default_factory=Imported)
     gravities: list[Node] = field(default_factory=list)
+    starts: dict[str, tuple[str, Node]] = field(default_factory=dict)  # by link: the key of `initial`, and what it says
 
     def blocks(self, given: Node, folder: FilePath | None) -> dict[str, dict[str, Node]]:
         """Links, loops, couplings and actuators of all robots of an ``import`` block.
@@ -67,6 +68,7 @@ class Importer:
             self.found.frames |= made.frames
             self.found.bare |= made.bare
             self.found.meshes |= made.meshes
+            self.starts |= made.starts
             self.gravities += [] if made.gravity is None else [made.gravity]
         return out
 
@@ -79,6 +81,15 @@ class Importer:
                 expected = f"the gravity of {self.gravities[0].place.file}, {shown(first)}"
                 self.mistakes.note(own.place, expected, shown(second), hint)
         return next(iter(self.gravities), None)
+
+    def initial(self, own: Node | None) -> Node | None:
+        """The block `initial` of a file, with where imported robots start; its own words on a link come first."""
+        if not self.starts or (own is not None and not isinstance(own.value, dict)):
+            return own
+        entries = {} if own is None else own.entries
+        spoken = {str(name).partition(".")[0] for name in entries}
+        made = dict(start for link, start in self.starts.items() if link not in spoken)
+        return mapping({**made, **entries}, [own, *made.values()])
 
     def robot(self, name: str, block: Node, folder: FilePath | None) -> Imported:
         """The links of one robot; none if it is wrong."""
@@ -111,7 +122,8 @@ class Importer:
         if key == "urdf":
             tree = read_urdf(path, self.mistakes, remarks, **shapes)
         elif key == "mjcf":
-            tree = read_mjcf(path, leftovers, remarks, outside=options.allow_outside, **shapes)
+            keyframe = entries.get("keyframe")
+            tree = read_mjcf(path, leftovers, remarks, outside=options.allow_outside, keyframe=keyframe, **shapes)
         else:
             tree = read_sdf(path, leftovers, remarks, **shapes)
         leftovers.finish(self.mistakes)

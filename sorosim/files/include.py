@@ -52,6 +52,8 @@ class Includer:
         out = {name: blocks.get(name, node) for name, node in entries.items()}
         if len(chain) < 2 and "gravity" not in out and (gravity := self.importer.gravity()) is not None:
             out["gravity"] = gravity
+        if len(chain) < 2 and (initial := self.importer.initial(entries.get("initial"))) is not None:
+            out["initial"] = initial
         return Node({**out, **{name: node for name, node in blocks.items() if name not in out}}, root.place, root.key)
 
     def inclusion(self, entry: Node) -> tuple[Inclusion | None, Place]:

@@ -237,6 +237,10 @@ class Import(Declared, title="Imported robots"):
         "mends what is within the rounding of the file's digits and refuses the rest, accept takes the numbers as they "
         "are where none is negative, mend takes the nearest that a body has.", "mend", default="check",
     )  # fmt: skip
+    keyframe: Any = key(
+        Text("the name of a keyframe"), "Keyframe of an MJCF file at which the robot starts, unless `initial` says "
+        "otherwise of a link.", "home", default=None, without="the pose of the file",
+    )  # fmt: skip
     without: tuple[str, ...] = key(
         ListOf(Choice((*MOTION, *REMARKED))),
         f"What is left out of an MJCF or SDF file and is meant to be: {', '.join(MOTION)}, which are refused else; "
@@ -267,6 +271,9 @@ class Import(Declared, title="Imported robots"):
         if len(files) != 1:
             got = " and ".join(files) or "none"
             raise ModelError("", "one of the keys urdf, mjcf and sdf", got, "for instance urdf: arm.urdf")
+        if "keyframe" in data and files != ["mjcf"]:
+            hint = "`initial` says where the robot starts"
+            raise ModelError("keyframe", "a keyframe of an MJCF file", f"one beside {files[0]}", hint)
 
 
 def is_one(value: object) -> bool:

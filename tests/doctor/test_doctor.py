@@ -17,7 +17,13 @@ from sorosim.analysis.equations.system import StaticSystem
 from sorosim.base.errors import ConvergenceError
 from sorosim.files import load_text
 from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.servo import Servo
 from sorosim.mechanics.loads.base import LoadValues
+from sorosim.mechanics.model.body import RigidBody
+from sorosim.mechanics.model.description import Description
+from sorosim.mechanics.model.joints import Joint
+from sorosim.mechanics.model.link import Link
+from sorosim.mechanics.robot import Robot
 from sorosim.studies.doctor import NOTE, ODD, OK, WRONG, examine
 from sorosim.studies.doctor.context import CheckContext
 from sorosim.studies.doctor.joints import driven
@@ -468,3 +474,24 @@ def test_a_solid_section_beside_chambers_is_told_by_how_much_it_is_too_stiff():
     assert found(drilled, lambda k, angle: {"rod": "arm", "hole": k}) == []
     codes = {one.code for one in found({"circle": {"radius": "11 mm"}}, beside)}
     assert codes == {"chamber.solid", "chamber.outside"}
+
+
+def test_servos_in_texts_of_python_are_judged():
+    body = RigidBody(1.0, centre=(0.1, 0.0, 0.0), inertia=(0.1, 0.12, 0.15))
+    link = Link("bob", body, joint=Joint("revolute", axis=(0, 1, 0)))
+    soft = {"hold": Servo("bob", stiffness="5 N*mm/rad", limit="2 N*m")}
+    assert ("servo.soft", "actuators.hold") in {
+        (f.code, f.where) for f in examine(Robot(Description("bob", (link,), actuators=soft)))
+    }
+
+
+def test_servos_of_a_ball_are_judged_by_the_load_about_their_axes_where_it_starts():
+    """Turned by a quarter about z, the weight of an arm along x turns it about -x of the world: its own -y."""
+    body = RigidBody(1.0, centre=(0.1, 0.0, 0.0), inertia=(0.1, 0.12, 0.15))
+    link = Link("bob", body, joint=Joint("spherical"))
+    held = {a: Servo("bob", a, stiffness=100.0, limit=0.5) for a in ("rx", "ry", "rz")}
+    start = {"bob.spherical.rz": 0.5 * np.pi}
+    robot = Robot(Description("bob", (link,), actuators=held, initial=start))
+    loads = [CheckContext(robot).load_against(servo) for servo in held.values()]
+    assert loads == pytest.approx([0.0, 0.981, 0.0], abs=1e-9)
+    assert {f.where for f in examine(robot) if f.code == "servo.weak"} == {"actuators.ry"}

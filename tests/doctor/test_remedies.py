@@ -68,6 +68,18 @@ FOLLOWED = {
         ("actuators.s2", "gives way"),
         "actuators.s2.servo.stiffness",
     ),
+    "drifting servo": (
+        "rigid arm",
+        {"actuators.s2": {"velocity": {"link": "upper", "gain": "5 N*m*s/rad"}}},
+        ("actuators.s2", "drive it by"),
+        "actuators.s2.velocity.gain",
+    ),
+    "slow servo": (
+        "rigid arm",
+        {"actuators.m1": {"velocity": {"link": "base", "gain": "1 N*mm*s/rad"}}},
+        ("actuators.m1", "come to its rate"),
+        "actuators.m1.velocity.gain",
+    ),
     "contact stiffness": (
         "blocks",
         {"loads.floor.contact.stiffness": 1.0},

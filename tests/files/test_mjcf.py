@@ -284,7 +284,8 @@ def test_what_does_not_move_the_robot_is_remarked_on_until_it_is_meant(folder):
         load(path)
     assert str(caught[0].message).replace(f"{folder}/", "") == (
         "arm.xml: left out: actuators ('m', line 32); sensors ('jointpos', line 32); keyframes ('home', line 32); "
-        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant"
+        "without: [actuators, sensors, keyframes] in the `import` block says that this is meant; keyframe: home that "
+        "the robot starts there"
     )
     assert len(caught) == 1
     with warnings.catch_warnings():
@@ -512,6 +513,66 @@ def test_several_equalities_of_a_joint_and_names_that_become_one(tmp_path):
     with pytest.raises(FileError, match="expected no constraints but"):
         loaded(row.format("a 1", "b", 2) + row.format("a.1", "b", 3) + row.format("a 1", "a.1", 1.5))
     assert loaded(row.format("b", "a 1", 2), '<flag equality="disable"/>').n_multipliers == 0
+
+
+HELD = """<mujoco><compiler angle="radian"/><worldbody>
+  <body name="one" pos="0 0 1"><joint name="a" axis="0 1 0" ref="0.2" pos="0 0.1 0"/><geom size="0.1"/>
+    <body name="two" pos="0.3 0 0"><joint name="b" type="slide" axis="1 0 1" ref="-0.1"/><geom size="0.1"/>
+      <body name="three" pos="0.3 0 0"><joint name="c" axis="0 0 1"/><geom size="0.1"/></body>
+    </body>
+  </body></worldbody>
+  <tendon><fixed name="t"><joint joint="a" coef="-2"/></fixed></tendon>
+  <equality>ROWS</equality>
+</mujoco>"""
+
+
+LED = {"a": 0.3, "c": 0.1}
+TWO_JOINTS = '<joint joint1="{}" joint2="{}" polycoef="0.1 2 0 0 0"/><joint joint1="a" polycoef="0.3"/>'
+
+
+@pytest.mark.parametrize(
+    ("rows", "held"),
+    [
+        ('<joint joint1="a" polycoef="0.3"/>', {"a": 0.3}),
+        ('<joint joint1="b" polycoef="-0.05 1 2 0 0"/>', {"b": -0.05}),
+        ('<tendon tendon1="t" polycoef="0.3 0 0 0 0"/>', {"a": -0.15}),
+        (
+            '<joint joint1="c" joint2="a" polycoef="0.1 2 0 0 0"/><joint joint1="a" polycoef="0.3"/>',
+            {"a": 0.3, "c": 0.7},
+        ),
+        (
+            '<joint joint1="a" polycoef="0.3"/><joint joint1="a" joint2="c" polycoef="0.1 2 0 0 0"/>',
+            {"a": 0.3, "c": 0.1},
+        ),
+    ],
+)
+def test_an_equality_of_one_joint_holds_it(tmp_path, rows, held):
+    import mujoco
+
+    (tmp_path / "held.xml").write_text(HELD.replace("ROWS", rows))
+    robot, model = load(tmp_path / "held.xml"), mujoco.MjModel.from_xml_path(str(tmp_path / "held.xml"))
+    assert robot.ndof == 3 - len(held)
+    assert robot.n_multipliers == 0
+    q, data = 0.1 * (1.0 + np.arange(robot.ndof)), mujoco.MjData(model)
+    free = [name for name in "abc" if name not in held]
+    for name, value in {**held, **dict(zip(free, q, strict=True))}.items():
+        data.qpos[model.joint(name).qposadr] = model.qpos0[model.joint(name).qposadr] + value
+    mujoco.mj_forward(model, data)
+    assert_allclose(data.efc_pos[: data.ne], 0.0, atol=1e-14)  # there they agree with what MuJoCo asks for
+    frames = {name: (link.name, pose) for link in robot.links for name, pose in link.frames.items()}
+    for body in ("one", "two", "three"):
+        link, on_it = frames.get(body, (body, np.eye(4)))
+        g = on_it if link == "world" else robot.pose(q, link) @ on_it
+        assert_allclose(g[:3, 3], data.body(body).xpos, atol=1e-12)
+    free = load(tmp_path / "held.xml", set={"import.without": "[constraints]"})
+    assert len(free.coordinate_names) == 3
+
+
+def test_a_joint_that_follows_is_not_held_as_well(tmp_path):
+    rows = '<joint joint1="c" joint2="a" polycoef="0.1 2 0 0 0"/><joint joint1="c" polycoef="0.3"/>'
+    (tmp_path / "held.xml").write_text(HELD.replace("ROWS", rows))
+    with pytest.raises(FileError, match="expected no constraints but"):
+        load(tmp_path / "held.xml")
 
 
 def test_a_tendon_of_given_length_over_two_joints_couples_them(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -339,6 +340,14 @@ def test_a_link_called_world_without_a_body_is_the_world_itself(folder):
          "link.load.visual, line 45: 'shapes/wedge.stl', not found; package_dirs: [...] says where packages are"),
         ("shapes/wedge.obj", "model://box/wedge.stl",
          "link.load.visual, line 45: 'model://box/wedge.stl', not found; package_dirs: [...] says where packages are"),
+        ("<diffuse>1 0 0 1</diffuse>", "<diffuse>red</diffuse>",
+         "link.mast.visual.material.diffuse, line 16: expected red, green, blue and alpha in <diffuse>, got 'red'"),
+        ('<visual name="rod"> <pose>0 0 0.1', '<visual name="rod"> <pose>0 0',
+         "link.boom.visual.pose, line 36: expected the finite numbers x y z roll pitch yaw in <pose>, got '0 0 0 0 0'"),
+        ('<visual name="rod"> <pose>', '<visual name="rod"> <pose relative_to="tip">',
+         "link.boom.visual.pose, line 36: expected the name of a frame, got 'tip'"),
+        ('<visual name="rod"> <pose>0 0 0.1', '<visual name="rod"> <pose rotation_format="quat_xyzw">0 0 0.1 0',
+         "link.boom.visual.pose, line 36: expected a quaternion of some length, got 0 0 0 0"),
     ],
 )  # fmt: skip
 def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said):
@@ -348,6 +357,27 @@ def test_a_picture_that_cannot_be_drawn_refuses_no_robot(folder, old, new, said)
     assert [str(one.message) for one in caught] == [
         f"{path}: not drawn: {said}; visual: false in the `import` block leaves out all that is drawn"
     ]
+
+
+def test_a_wrong_frame_that_a_picture_stands_in_is_no_matter_of_the_picture(folder):
+    changed(folder, "<pose>0 0 0.3 0 0 0</pose> </frame>", "<pose>0 0 0.3</pose> </frame>")
+    path = changed(folder, '<visual name="rod"> <pose>', '<visual name="rod"> <pose relative_to="top">')
+    with pytest.raises(FileError, match=r"frame\.top\.pose: expected the finite numbers"):
+        load(path, set=FIXED)
+
+
+@pytest.mark.parametrize("before", ["\ufeff\n", "\ufeff", "\n"])
+def test_a_byte_order_mark_and_a_blank_line_before_the_declaration_are_read_for_what_they_mean(folder, before):
+    right = load(folder / "rig.sdf", set=FIXED)
+    text = (folder / "rig.sdf").read_text("utf-8")
+    assert text.startswith("<?xml")
+    (folder / "rig.sdf").write_text(before + text, encoding="utf-8")
+    with pytest.warns(SorosimWarning) if "\n" in before else nullcontext([]) as caught:
+        robot = load(folder / "rig.sdf", set=FIXED)
+    words = "read for what it means: line 2: a declaration <?xml ...?> after blank lines"
+    assert [words in str(one.message) for one in caught] == [True] * len(before.strip("\ufeff"))
+    for a, b in zip(arrays_of(robot), arrays_of(right), strict=True):
+        assert_array_equal(a, b)
 
 
 def test_planes_with_a_size_are_not_drawn(folder):

@@ -565,7 +565,7 @@ MOUNTED = "import: {urdf: serial_arm.urdf, parent: world}\n"
          "robot.yaml:2:9: import: expected one of the keys urdf, mjcf and sdf, got none; for instance urdf: arm.urdf"),
         ("{urdf: serial_arm.urdf, parent: world}", "serial_arm.urdf",
          "robot.yaml:2:9: import: expected a mapping with the keys urdf, mjcf, sdf, parent, at, joint, limits, mimic, "
-         "inertia, without, visual, collision, package_dirs, allow_outside, got 'serial_arm.urdf'"),
+         "inertia, keyframe, without, visual, collision, package_dirs, allow_outside, got 'serial_arm.urdf'"),
         ("urdf: serial_arm.urdf", "urdf: serial_arm.urdf, sdf: arm.sdf",
          "robot.yaml:2:9: import: expected one of the keys urdf, mjcf and sdf, got urdf and sdf; for instance urdf: "
          "arm.urdf"),

@@ -6,7 +6,6 @@ from helpers.differences import jacobian, relative_error
 from helpers.kinds import COORDINATES, JOINT_KINDS, oblique
 from helpers.robots import random_pose
 
-from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.servo import Servo, VelocityServo
 from sorosim.mechanics.kernels.joints import stop_force
@@ -194,10 +193,3 @@ def test_a_servo_holds_one_coordinate_of_several(kind, along, what, rng):
     ):
         difference = jacobian(of, x, (0.04, 0.02, 0.01), 8)
         assert np.abs(got - difference).max() < 1e-10 * max(np.abs(difference).max(), 1e-3)
-
-
-def test_servos_of_rotation_vectors_are_refused():
-    with pytest.raises(ModelError, match="expected a joint whose coordinates are angles and lengths, got a free joint"):
-        robot_with(Joint("free"), hold=Servo("body", "rx", stiffness=5.0))
-    with pytest.raises(ModelError, match="got a planar joint"):
-        robot_with(Joint("planar", coordinates="screw"), hold=Servo("body", "tx", stiffness=5.0))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 import sorosim
 from sorosim.base.errors import SorosimError
@@ -185,6 +186,16 @@ def test_a_servo_shows_its_effort():
     eq = SimpleNamespace(robot=robot, q=np.array([0.0, 0.1]), u=np.array([0.4]))
     one = wrenches_at(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
     assert_allclose(one.moment[0], [0.0, 4.0 * np.tanh(3.0 / 4.0), 0.0], atol=1e-12)
+
+
+def test_the_servo_of_a_ball_shows_its_moment_about_an_axis_of_the_link():
+    text = MACHINE.replace("{joint: {link: lever}}", "{servo: {link: lever, along: ry, stiffness: 10 N*m/rad}}")
+    robot = load_text(text.replace("{revolute: {axis: [0, 1, 0]}}", "spherical"), "machine.yaml")
+    eq = SimpleNamespace(robot=robot, q=np.array([0.0, 0.5, 0.0, 0.0]), u=np.array([0.8]))
+    one = wrenches_at(robot, motion_of(eq), eq.q, eq.u, None, (JOINTS,))
+    R = Rotation.from_rotvec([0.5, 0.0, 0.0])
+    left = (R.inv() * Rotation.from_rotvec([0.0, 0.8, 0.0])).as_rotvec()
+    assert_allclose(one.moment[0], 10.0 * left[1] * R.apply([0.0, 1.0, 0.0]), atol=1e-12)
 
 
 # -- their shapes

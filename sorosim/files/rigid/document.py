@@ -18,7 +18,7 @@ from sorosim.files.bounded import read_bounded
 from sorosim.files.rigid.remarks import WRITTEN, Remarks
 
 MAX_BYTES, MAX_NESTING, MAX_ELEMENTS = 4_000_000, 200, 50_000
-BLANK = re.compile(rb"(\s+)(<\?xml\b[^>]*\?>)")
+BLANK = re.compile(rb"(?:\xef\xbb\xbf)?(\s+)(<\?xml\b[^>]*\?>)")  # behind a byte order mark, too
 OTHER_NAMES = {"origin": ("pose",)}  # of the same thing in other languages than URDF
 
 

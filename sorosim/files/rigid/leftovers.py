@@ -20,7 +20,7 @@ WHAT = {
     "gravity": ("bodies that gravity does not pull at", ""),
     "tendons": ("tendons", "`loads` and `actuators` of a robot's file have springs and tendons"),
     "constraints": (
-        "constraints but connected or welded bodies and joints that follow others linearly",
+        "constraints but connected or welded bodies, joints that are held, and joints that follow another one linearly",
         "`loops` and `couplings` of a robot's file are such",
     ),
     "deformables": ("deformable bodies", "soft links of a robot's file are rods"),
@@ -41,6 +41,7 @@ class Leftovers:
     file: str
     without: tuple[str, ...] = ()
     found: dict[str, list[tuple[str, Place]]] = field(default_factory=dict)
+    hints: dict[str, str] = field(default_factory=dict)  # what else may be done about a group
 
     def add(self, group: str, name: str, place: Place) -> None:
         """Note one thing."""
@@ -59,6 +60,7 @@ class Leftovers:
         if rest and not mistakes:
             parts = [f"{group} ({_listed(things)}, line {things[0][1].line})" for group, things in rest.items()]
             meant = f"without: [{', '.join(rest)}] in the `import` block says that this is meant"
+            meant = "; ".join([meant, *(self.hints[group] for group in rest if group in self.hints)])
             warnings.warn(f"{self.file}: left out: {'; '.join(parts)}; {meant}", SorosimWarning, stacklevel=2)
 
 

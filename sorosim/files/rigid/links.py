@@ -26,8 +26,8 @@ from sorosim.files.nodes import MAX_VALUES, Mistakes, Node
 from sorosim.files.parameters import escaped
 from sorosim.files.rigid.inertia import NEGLIGIBLE, Inertia, excess, moved, nearest_possible, total
 from sorosim.files.rigid.meshes import mesh_file
-from sorosim.files.rigid.remarks import CONVEX, MENDED, RENAMED, UNDRAWN, UNDRIVEN, UNTOUCHED, Remarks
-from sorosim.files.rigid.tree import RigidJoint, RigidLoop, RigidTree
+from sorosim.files.rigid.remarks import CONVEX, FOLLOWING, MENDED, RENAMED, UNDRAWN, UNDRIVEN, UNTOUCHED, Remarks
+from sorosim.files.rigid.tree import RigidJoint, RigidLoop, RigidTree, Start
 from sorosim.mechanics.lie import exp_se3
 from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.joints.base import sliding, turning
@@ -36,6 +36,7 @@ from sorosim.mechanics.model.mesh import Mesh
 from sorosim.mechanics.model.pose import pose_data
 
 FIXED, FREE, COUPLED = "fixed", "free", "coupled"
+DIFFERENT = 1e-3  # rad or m, by which a joint may start elsewhere than where it follows to without a remark
 STILL = {"parent": WORLD, "joint": FIXED}  # where a robot is mounted so that its base does not move
 
 
@@ -67,6 +68,8 @@ class Imported:
         Motors in joints.
     couplings : dict of str to Node
         Of joints that follow others, by the names of these joints.
+    starts : dict of str to (str, Node)
+        Where joints start, by their links: the key in the block ``initial``, and what it says.
     frames : dict of str to str
         Links that are frames of others: the link that carries each.
     bare : dict of str to Place
@@ -81,6 +84,7 @@ class Imported:
     loops: dict[str, Node] = field(default_factory=dict)
     couplings: dict[str, Node] = field(default_factory=dict)
     actuators: dict[str, Node] = field(default_factory=dict)
+    starts: dict[str, tuple[str, Node]] = field(default_factory=dict)
     frames: dict[str, str] = field(default_factory=dict)
     bare: dict[str, Place] = field(default_factory=dict)
     gravity: Node | None = None
@@ -167,7 +171,7 @@ class _Importer:
     def chain(self, joint: RigidJoint) -> list[RigidJoint]:
         """A joint, the one that it follows, and so on, up to one that follows none, is fixed, or whose leader is none.
 
-        A leader that is in the chain already is none.
+        A leader that is in the chain already is none. What is held follows none.
         """
         chain, seen = [joint], {joint.name}
         while (mimic := chain[-1].mimic) is not None and (len(chain) == 1 or chain[-1].kind != FIXED):
@@ -178,18 +182,21 @@ class _Importer:
         return chain
 
     def is_held(self, joint: RigidJoint) -> bool:
-        """Whether a joint that follows another one is held: as all are to be, or since its leader does not move it."""
+        """Whether a joint does not move: it is held, or follows, and all that do are to be, or its leader is."""
+        if joint.held is not None:
+            return True
         if joint.mimic is None or self.options.mimic != COUPLED:
             return joint.mimic is not None and self.options.mimic == FIXED
         chain = self.chain(joint)
-        return any(one.kind == FIXED for one in chain[1:]) or any(
+        return any(one.kind == FIXED or one.held is not None for one in chain[1:]) or any(
             one.mimic is not None and one.mimic.multiplier == 0.0 for one in chain
         )
 
     def mimicked(self, joint: RigidJoint) -> float:
-        """Value of a joint where the one that leads all it mimics is at zero."""
-        chain, value = self.chain(joint), 0.0
+        """Value of a joint where the one that leads all it mimics is at zero, or where it is held."""
+        chain = self.chain(joint)
         last = chain[-1]
+        value = last.held or 0.0
         if last.mimic is not None and not (len(chain) > 1 and last.kind == FIXED):
             leader = last.mimic.leader
             hint = "joints that mimic each other in a ring" if leader in self.joints else nearest(leader, self.joints)
@@ -218,6 +225,8 @@ class _Importer:
         out.actuators = self.actuators()
         if self.options.mimic == COUPLED:
             out.couplings = self.couplings(out.loops)
+        if self.robot.start is not None:
+            out.starts = dict(self.starts(self.robot.start))
         if self.robot.gravity is not None:
             out.gravity = _node(self.robot.gravity.tolist(), self.robot.links[self.robot.root].element.place)
         return out
@@ -257,6 +266,22 @@ class _Importer:
                 block = {one.kind: {"link": self.names[joint.child], **one.values}}
                 out[self.new_name(one.name, out)] = _node(block, one.place)
         return out
+
+    def starts(self, start: Start) -> Iterator[tuple[str, tuple[str, Node]]]:
+        """Where joints start that follow none; of one that does, what it would be elsewhere is remarked on."""
+        values = {name: block.get("value", 0.0) for name, block in start.joints.items()}
+        for name, block in start.joints.items():
+            joint = self.joints[name]
+            if not self.is_held(joint) and (joint.mimic is None or self.options.mimic == FREE):
+                link = self.names[joint.child]
+                key = link if "value" not in block else f"{link}.{joint.kind}"
+                yield link, (key, _node(block, start.place))
+                continue
+            now = self.mimicked(joint)
+            if joint.mimic is not None and not self.is_held(joint):
+                now = joint.mimic.multiplier * values.get(joint.mimic.leader, 0.0) + joint.mimic.offset
+            if abs(values[name] - now) > DIFFERENT:
+                self.remarks.add(FOLLOWING, f"{shown(name)} at {now:.6g}, not {values[name]:.6g}", start.place)
 
     def new_name(self, name: str, *taken: Collection[str]) -> str:
         """A name as it may stand in the file, and that nothing else has."""

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import numpy as np
 
 from sorosim.base.arrays import Array
-from sorosim.base.errors import FileError
+from sorosim.base.errors import FileError, nearest
 from sorosim.base.problems import Place, shown
 from sorosim.base.validation import LARGEST
 from sorosim.files.meshes import FORMATS
-from sorosim.files.nodes import Mistakes
+from sorosim.files.nodes import Mistakes, Node, refusal
 from sorosim.files.rigid.compilation import check_size, compiled
 from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.inertia import Inertia
+from sorosim.files.rigid.keyframes import UNSET, starts_of
 from sorosim.files.rigid.leftovers import Leftovers
 from sorosim.files.rigid.meshes import is_inside
 from sorosim.files.rigid.remarks import UNTOUCHED, Remarks
@@ -33,6 +34,7 @@ from sorosim.files.rigid.tree import (
     RigidLink,
     RigidLoop,
     RigidTree,
+    Start,
     Visual,
     colour_code,
     made_tree,
@@ -63,10 +65,11 @@ def read_mjcf(
     visual: bool = True,
     collision: bool = False,
     outside: bool = False,
+    keyframe: Node | None = None,
 ) -> RigidTree:
     """Read a file; ``visual`` and ``collision`` False leave out what is drawn, and touches.
 
-    ``outside`` lets it include files of other folders.
+    ``outside`` lets it include files of other folders, ``keyframe`` is the name of the one at which the robot starts.
 
     Raises
     ------
@@ -86,7 +89,9 @@ def read_mjcf(
     files.check_assets(root)
     check_size(root, files.mistakes)
     files.mistakes.raise_if_any(str(path))
-    return _Reader(root, compiled(path, root), leftovers, remarks).tree(visual, collision)
+    reader = _Reader(root, compiled(path, root), leftovers, remarks, keyframe is not None)
+    tree = reader.tree(visual, collision)
+    return tree if keyframe is None else replace(tree, start=reader.start(keyframe))
 
 
 @dataclass
@@ -148,8 +153,9 @@ class _Files:
 class _Reader:
     """Makes a tree of one model."""
 
-    def __init__(self, root: Element, model: Any, leftovers: Leftovers, remarks: Remarks) -> None:
+    def __init__(self, root: Element, model: Any, leftovers: Leftovers, remarks: Remarks, keyed: bool) -> None:
         self.root, self.model, self.leftovers, self.remarks = root, model, leftovers, remarks
+        self.keyed = keyed  # whether the robot starts at a keyframe
         written = [model.body(i).name for i in range(1, model.nbody)]
         # names of links and of joints that are taken: what is called nothing gets another one
         self.taken = {WORLD, *filter(None, written)}
@@ -358,6 +364,8 @@ class _Reader:
             kind = mujoco.mjtEq(m.eq_type[i])
             if (linear := self.linear(i)) is not None and self.follow(by_name, *linear):
                 continue
+            if (held := self.held(i)) is not None and self.hold(by_name[held[0]], held[1]):
+                continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
                 self.loops.append(self.loop(i, name, place))
@@ -383,15 +391,36 @@ class _Reader:
                 return one, other, data[0] / a, -b / a
         return None
 
+    def held(self, i: int) -> tuple[str, float] | None:
+        """The joint that an equality alone holds, or one of a fixed tendon over it, and where; None of another one."""
+        import mujoco
+
+        m, kind, value = self.model, mujoco.mjtEq(self.model.eq_type[i]), float(self.model.eq_data[i, 0])
+        first, second = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+        if kind == mujoco.mjtEq.mjEQ_JOINT and second < 0:
+            return self.joint_names[first], value
+        if kind == mujoco.mjtEq.mjEQ_TENDON and second < 0 and m.tendon_num[first] == 1:
+            at = m.tendon_adr[first]
+            if m.wrap_type[at] == int(mujoco.mjtWrap.mjWRAP_JOINT) and m.wrap_prm[at]:
+                return self.joint_names[int(m.wrap_objid[at])], value / float(m.wrap_prm[at])
+        return None
+
+    def hold(self, joint: RigidJoint, value: float) -> bool:
+        """Hold a joint; whether that may be: it follows none, and nothing else holds it."""
+        if joint.mimic is not None or joint.held is not None or "constraints" in self.leftovers.without:
+            return False
+        joint.held = value
+        return True
+
     @staticmethod
     def follow(joints: dict[str, RigidJoint], first: str, second: str, offset: float, ratio: float) -> bool:
         """Let a joint follow another one, or be followed by it where it has a leader; whether that may be."""
         a, b = joints.get(first), joints.get(second)
         if a is None or b is None:
             return False
-        if a.mimic is None:
+        if a.mimic is None and a.held is None:
             a.mimic = Mimic(second, ratio, offset)
-        elif b.mimic is None and ratio:
+        elif b.mimic is None and b.held is None and ratio:
             b.mimic = Mimic(first, 1.0 / ratio, -offset / ratio)
         else:
             return False
@@ -465,12 +494,37 @@ class _Reader:
             return "velocity", where, {"gain": d, **limit}
         return None
 
+    def start(self, wanted: Node) -> Start:
+        """Where a keyframe puts the joints; refuses a name that is none (FileError)."""
+        m = self.model
+        names = [m.key(k).name for k in range(m.nkey)]
+        if wanted.value not in names:
+            known = [name for name in names if name]
+            hint = nearest(wanted.value, known) if known else "its keyframes have no names" if names else "it has none"
+            raise refusal(wanted.place, "the name of a keyframe", shown(wanted.value), hint)
+        k, by_name = names.index(wanted.value), {joint.name: joint for joint in self.joints}
+        keys = [e for block in self.root.all("keyframe") for e in block.children]
+        element = keys[k] if len(keys) == m.nkey else self.root
+        for what, n in (("qpos", m.nq), ("qvel", m.nv)):
+            given = len(element.attributes.get(what, "").split())
+            if given not in (0, n):  # MuJoCo takes zeros for what is missing
+                raise refusal(element.place, f"{n} numbers of {what}", f"{given}")
+        for what in UNSET:
+            if what in element.attributes:
+                self.leftovers.add("keyframes", f"{what} of {wanted.value}", element.place)
+        self.leftovers.hints.pop("keyframes", None)
+        joints = {j: by_name[name] for j, name in self.joint_names.items()}
+        return Start(starts_of(m, k, joints), element.place)
+
     def leave_out(self) -> None:
         """Note what there is beside bodies and joints."""
         m = self.model
+        if names := [m.key(k).name for k in range(m.nkey) if m.key(k).name]:
+            self.leftovers.hints["keyframes"] = f"keyframe: {names[0]} that the robot starts there"
         pulls = any(np.any(getattr(m, f"tendon_{key}", 0.0)) for key in PULL)
         for block in self.root.children:
-            for element in block.children if block.tag in BLOCKS and (pulls or block.tag != "tendon") else ():
+            beside = block.tag in BLOCKS and (pulls or block.tag != "tendon")
+            for element in block.children if beside and not (self.keyed and block.tag == "keyframe") else ():
                 if element.tag not in ("exclude", "skin"):
                     name = element.attributes.get("name") or element.tag
                     self.leftovers.add(BLOCKS[block.tag], name, element.place)

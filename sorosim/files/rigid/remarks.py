@@ -17,6 +17,7 @@ CONVEX = "touches as what is convex"
 WRITTEN = "read for what it means"
 RENAMED = "called otherwise"
 UNDRIVEN = "motors left out"
+FOLLOWING = "of the keyframe otherwise"
 WHAT_NOW = {
     UNDRAWN: "visual: false in the `import` block leaves out all that is drawn",
     MENDED: "inertia: accept in the `import` block takes the numbers as they are",
@@ -25,6 +26,7 @@ WHAT_NOW = {
     WRITTEN: "not all programs do so",
     RENAMED: "'world' is the world itself",
     UNDRIVEN: "without: [actuators] in the `import` block says that this is meant",
+    FOLLOWING: "joints that follow others stand where these put them",
 }
 
 

@@ -22,7 +22,7 @@ from sorosim.files.rigid.document import Element, read_document, root_in_words
 from sorosim.files.rigid.grammar import SDF, are_numbers, checked
 from sorosim.files.rigid.inertia import Inertia, moved, rounding
 from sorosim.files.rigid.leftovers import Leftovers
-from sorosim.files.rigid.remarks import UNTOUCHED, WRITTEN, Remarks
+from sorosim.files.rigid.remarks import UNDRAWN, UNTOUCHED, WRITTEN, Remarks
 from sorosim.files.rigid.tree import (
     Edge,
     Mimic,
@@ -488,24 +488,38 @@ class _Reader:
     # -- what is drawn, and what touches -------------------------------------------------------------------------------
 
     def shapes(self, link: Element, tag: str) -> Iterator[Visual]:
-        """Shapes of a link, by ``visual`` or ``collision``."""
-        for visual in link.all(tag) if self.taken[tag] else ():
-            geometry, material = visual.first("geometry"), visual.first("material")
-            assert geometry is not None  # checked
-            shape = next(child for child in geometry.children if child.tag in SDF.rules["geometry"].one_of)
-            block = _block(shape)
-            diffuse = material.first("diffuse") if material is not None else None
-            colour = ""
-            if diffuse is not None and not (are_numbers(diffuse.text, 4) or are_numbers(diffuse.text, 3)):
-                self.mistakes.note(
-                    diffuse.place, "red, green, blue and alpha in <diffuse>", shown(diffuse.text.strip())
-                )
-            elif diffuse is not None:
-                colour = colour_code(_numbers(diffuse)[:3])
-            if not block and tag == "collision":
-                self.remarks.add(UNTOUCHED, f"a {shape.tag}", visual.place)
-            if block:
-                yield Visual(block, self.placed(visual, link), colour, visual.place)
+        """Shapes of a link, by ``visual`` or ``collision``; a picture that cannot be drawn refuses no robot."""
+        for one in link.all(tag) if self.taken[tag] else ():
+            outer, self.mistakes = self.mistakes, Mistakes()
+            shape = self.shape(one, link, tag)
+            noted, self.mistakes = self.mistakes, outer
+            # not what is wrong with the frames that its pose is relative to
+            inside = {element.place for element in one.walk()} if tag == "visual" else set()
+            undrawn = [mistake for mistake in noted if mistake.place in inside]
+            self.mistakes += [mistake for mistake in noted if mistake.place not in inside]
+            if undrawn:
+                problem = undrawn[0].problem
+                self.remarks.add(UNDRAWN, f"expected {problem.expected}, got {problem.got}", undrawn[0].place)
+            elif shape is not None:
+                yield shape
+
+    def shape(self, visual: Element, link: Element, tag: str) -> Visual | None:
+        """One of them; None of planes and the like."""
+        geometry, material = visual.first("geometry"), visual.first("material")
+        assert geometry is not None  # checked
+        shape = next(child for child in geometry.children if child.tag in SDF.rules["geometry"].one_of)
+        block = _block(shape)
+        if not block and tag == "collision":
+            self.remarks.add(UNTOUCHED, f"a {shape.tag}", visual.place)
+        if not block:
+            return None
+        diffuse = material.first("diffuse") if material is not None else None
+        colour = ""
+        if diffuse is not None and not (are_numbers(diffuse.text, 4) or are_numbers(diffuse.text, 3)):
+            self.mistakes.note(diffuse.place, "red, green, blue and alpha in <diffuse>", shown(diffuse.text.strip()))
+        elif diffuse is not None:
+            colour = colour_code(_numbers(diffuse)[:3])
+        return Visual(block, self.placed(visual, link), colour, visual.place)
 
 
 def _block(shape: Element) -> dict[str, Any]:

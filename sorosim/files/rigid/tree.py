@@ -66,6 +66,8 @@ class RigidJoint:
     acting : dict
         Values of damping, friction, stiffness and rest, where they are not zero.
     limits : (low, high), optional
+    held : float, optional
+        Value at which the file holds its coordinate.
     word : str
         Its kind as the format calls it.
     """
@@ -83,6 +85,7 @@ class RigidJoint:
     acting: dict[str, Any] = field(default_factory=dict)
     limits: tuple[float, float] | None = None
     mimic: Mimic | None = None
+    held: float | None = None
     word: str = ""
 
 
@@ -125,6 +128,13 @@ class RigidActuator(NamedTuple):
     place: Place
 
 
+class Start(NamedTuple):
+    """Where a robot starts, by the names of its joints: ``value`` and ``rate``, or pose and motion, as `initial`."""
+
+    joints: dict[str, dict[str, Any]]
+    place: Place
+
+
 @dataclass
 class RigidTree:
     """A robot. Its root is the world itself where it is called so.
@@ -143,6 +153,8 @@ class RigidTree:
         Acceleration of gravity, where the file says it.
     loops : list of RigidLoop
     actuators : list of RigidActuator
+    start : Start, optional
+        Without it at the pose of the file.
     """
 
     links: dict[str, RigidLink]
@@ -153,6 +165,7 @@ class RigidTree:
     gravity: Array | None = None
     loops: list[RigidLoop] = field(default_factory=list)
     actuators: list[RigidActuator] = field(default_factory=list)
+    start: Start | None = None
 
     @cached_property
     def children(self) -> dict[str, list[str]]:

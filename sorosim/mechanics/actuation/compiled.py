@@ -13,11 +13,19 @@ from sorosim.base.compiled import table
 from sorosim.base.complex_step import number_type
 from sorosim.base.errors import ModelError
 from sorosim.base.registry import ByValue, warn_of_tangents
-from sorosim.mechanics.actuation.base import BoundActuator, DeclaredActuator, SectionActuator, Sections
+from sorosim.mechanics.actuation.base import (
+    ActuatorValues,
+    BoundActuator,
+    DeclaredActuator,
+    SectionActuator,
+    Sections,
+    actuate_checked,
+)
 from sorosim.mechanics.actuation.route import rod_of, route_stretch
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.kernels import rod_actuators as kernel
 from sorosim.mechanics.kernels.rod_actuators import RodActuators
+from sorosim.mechanics.kernels.tree import Tree
 from sorosim.mechanics.model.layout import Layout, LinkLayout, Piece
 
 # total angle of a tendon [rad] below which its friction fades smoothly
@@ -25,13 +33,35 @@ SMOOTHING_ANGLE = 1e-3
 
 
 class InPython(NamedTuple):
-    """An actuator that Python computes."""
+    """An actuator inside rods that Python computes."""
 
     actuator: int
     bound: BoundActuator
     sections: Sections
     rows: IntArray  # rows of RodActuators, in the order of its sections
     given: IntArray  # their places among the rows that Python computes
+
+    @property
+    def actuators(self) -> tuple[int, ...]:
+        """Numbers of the actuators it computes."""
+        return (self.actuator,)
+
+    def strains(self, tree: Tree, rod_actuators: RodActuators, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Strains and their rates (n, 6) of its sections."""
+        xi, xid = np.empty((len(self.rows), 6)), np.empty((len(self.rows), 6))
+        for k, row in enumerate(self.rows):
+            kernel.section_strain(tree, rod_actuators, row, q, True, xi[k])
+            kernel.section_strain(tree, rod_actuators, row, qd, False, xid[k])
+        return xi, xid
+
+    def evaluate(
+        self, tree: Tree, rod_actuators: RodActuators, q: Array, qd: Array, u: Array, names: Sequence[str],
+        tangents: bool,
+    ) -> ActuatorValues:  # fmt: skip
+        """Internal wrenches on its sections and, with `tangents`, their derivatives."""
+        xi, xid = self.strains(tree, rod_actuators, q, qd)
+        name, own = names[self.actuator], float(u[self.actuator])
+        return actuate_checked(name, self.bound, self.sections, own, xi, xid, tangents)
 
 
 class _Place(NamedTuple):

@@ -1,4 +1,7 @@
-"""Servos: control of the position of a joint, proportional and derivative, or of its rate."""
+"""Servos: control of the position of a joint, proportional and derivative, or of its rate.
+
+Those of rotation vectors are computed by `rotation_servos`.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +46,12 @@ class OfJoint(Given):
 class JointServo(JointForce):
     """A motor whose effort depends on the state of its joint: gain u - stiffness q - damping qd.
 
-    With a limit L it is L tanh of that over L. Its coordinate must commute with the others of the joint.
+    With a limit L it is L tanh of that over L. Along an axis of a rotation vector q stands for what is left of the
+    turn to where the inputs say, and qd for the angular velocity (`rotation_servos`).
     """
 
     limit: Any
+    of_rate: ClassVar[bool] = False  # whether its input is a rate
 
     def gains(self, *values: float) -> tuple[float, float, float]:
         """Effort by the input, against the coordinate and against its rate, from the quantities but the limit."""
@@ -73,29 +78,40 @@ class JointServo(JointForce):
         """Which coordinate of the joint it drives; refuses what does not fit the robot."""
         index = super().index(layout)
         joint = layout.links[self.link].link.joint
-        if not joint.stages[joint.stage_of(index)].commutes:
-            expected = "a joint whose coordinates are angles and lengths"
-            hint = "a controller, see simulate, may act on its motors"
-            raise ModelError("link", expected, f"a {joint.kind} joint", hint)
+        if not joint.stages[joint.stage_of(index)].commutes and joint.dimensions[index] != "angle":
+            expected = "an angle, where coordinates are those of a screw motion"
+            raise ModelError("along", expected, f"'{self.along}'", "leave 'coordinates: screw' out")
         return index
 
-    def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
-        """Row of kernels.joints.Laws, its values from `at` on, and these."""
-        index, link = self.index(layout), layout.links[self.link]
-        block = link.joint_blocks[link.link.joint.stage_of(index)]
-        row = (SERVO, block, at, link.column + index, actuator, -1)
-        dimension, values = link.link.joint.dimensions[index], []
+    def follows_rotation(self, layout: Layout) -> bool:
+        """Whether it acts about an axis of a rotation vector; false where it does not fit the robot."""
+        link = layout.links.get(self.link)
+        directions = [] if link is None else [name for name, _ in link.link.joint.directions]
+        if link is None or self.along not in directions:
+            return False
+        joint, index = link.link.joint, directions.index(self.along)
+        return joint.dimensions[index] == "angle" and not joint.stages[joint.stage_of(index)].commutes
+
+    def numbers(self, layout: Layout) -> list[Any]:
+        """Stiffness, damping, limit, and effort by the input, in SI units."""
+        dimension, values = layout.links[self.link].link.joint.dimensions[self.index(layout)], []
         for name, one in (*self.quantities().items(), ("limit", OfJoint(name="limit"))):
             try:
                 values.append(one.of(getattr(self, name), dimension))
             except ModelError as error:
                 raise error.inside(name) from None
         gain, stiffness, damping = self.gains(*values[:-1])
-        return row, [stiffness, damping, values[-1], gain]
+        return [stiffness, damping, values[-1], gain]
+
+    def law(self, layout: Layout, actuator: int, at: int) -> tuple[tuple[int, ...], list[float]]:
+        """Row of kernels.joints.Laws, its values from `at` on, and these; not along an axis of a rotation vector."""
+        index, link = self.index(layout), layout.links[self.link]
+        block = link.joint_blocks[link.link.joint.stage_of(index)]
+        return (SERVO, block, at, link.column + index, actuator, -1), self.numbers(layout)
 
     def effort(self, layout: Layout, u: float, q: float, qd: float) -> float:
-        """Its moment or force."""
-        stiffness, damping, most, gain = self.law(layout, 0, 0)[1]
+        """Its moment or force, but for that about an axis of a rotation vector."""
+        stiffness, damping, most, gain = self.numbers(layout)
         effort = gain * u - stiffness * q - damping * qd
         return float(most * np.tanh(effort / most)) if np.isfinite(most) else float(effort)
 
@@ -104,8 +120,13 @@ class JointServo(JointForce):
 class Servo(JointServo, kind="servo", title="Servos"):
     """A motor that holds a joint where its input says, an angle or a length.
 
-    Its effort is stiffness (input - q) - damping qd; with a limit L, L tanh of it over L. Its coordinate must commute
-    with the others of the joint.
+    Its effort is stiffness (input - q) - damping qd; with a limit L, L tanh of it over L.
+
+    Of a spherical or free joint, servos along rx, ry and rz say together where the link turns: their inputs are the
+    rotation vector of a rotation R_u in the fixed frame (0 of an axis without a servo). Each pushes about its axis of
+    the moved frame by stiffness e_i - damping w_i, e the rotation vector of R^T R_u, the turn that is left, and w the
+    angular velocity on the parent, both in that frame. So the shorter way round is taken, and whole turns of inputs or
+    coordinates make no difference. Those along tx, ty and tz of a free joint follow the position in the fixed frame.
     """
 
     _: KW_ONLY
@@ -132,8 +153,8 @@ class Servo(JointServo, kind="servo", title="Servos"):
 class VelocityServo(JointServo, kind="velocity", title="Velocity servos"):
     """A motor that turns or moves a joint as fast as its input says.
 
-    Its effort is gain (input - qd); with a limit L, L tanh of it over L. Its coordinate must commute with the others of
-    the joint.
+    Its effort is gain (input - qd); with a limit L, L tanh of it over L. Along rx, ry or rz of a spherical or free
+    joint the input is the angular velocity on the parent about that axis of the moved frame, and its rate that of qd.
     """
 
     _: KW_ONLY
@@ -145,6 +166,7 @@ class VelocityServo(JointServo, kind="velocity", title="Velocity servos"):
     )
 
     units: ClassVar[Mapping[str, str]] = {"angle": "rad/s", "length": "m/s"}
+    of_rate: ClassVar[bool] = True
 
     def gains(self, *values: float) -> tuple[float, float, float]:
         """Of the input, of the coordinate and of its rate."""

@@ -60,6 +60,7 @@ class VariedEngine:
             varied.elastic.laws.value, *varied.elastic.sections[1:],
             actuators.value, actuators.basis, actuators.stiffness, actuators.length, actuators.onset,
             actuators.friction, actuators.operators, varied.loops.value, laws.value, laws.frame, laws.media.value,
+            *(servos.numbers for servos in varied.rotation_servos),
         ]  # fmt: skip
         self._loaded = bool(engine.loading or varied.loading or engine.loading.actuators)
         self._vary: Callable[..., None] | None = None
@@ -147,6 +148,9 @@ class VariedEngine:
             engine.loading.actuate(real, engine.tree, q, qd, u, engine.actuator_names)
             external.section[:] = real.section + 1j * STEP * self._strained(real, q, qd)
             external.section_B[:] = real.section_B
+            for servos in varied.rotation_servos:
+                law = servos.evaluate(varied.tree, varied.rod_actuators, q, qd, u, engine.actuator_names, False)
+                external.section[servos.given] += 1j * STEP * derivative(law.wrench)
 
     def _make_external(self) -> ExternalForces:
         # what is zero in the description may have no rows in the real arrays, and has them in the varied ones

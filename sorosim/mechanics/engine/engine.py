@@ -18,7 +18,9 @@ from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.compiled import InPython, check_actuator, compile_rod_actuators
 from sorosim.mechanics.actuation.joint_force import JointForce, compile_motors
 from sorosim.mechanics.actuation.loop_force import LoopForce
+from sorosim.mechanics.actuation.rotation_servos import RotationServos, add_rotation_servos
 from sorosim.mechanics.actuation.route import with_points_for_routes
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.constraints.loop import Loop, compile_loops
 from sorosim.mechanics.engine import tasks as task
@@ -99,16 +101,22 @@ class Engine:
         self.gravity = np.array(gravity, dtype=number_type())
         self._in_rods = in_rods
         self.rod_actuators: RodActuators
-        self.actuators_in_python: list[InPython]
+        self.actuators_in_rods: list[InPython]  # those that Python computes
         if like is not None and like._has_rod_actuators_of(self):
             arrays = (a.astype(number_type(), copy=False) if a.dtype == float else a for a in like.rod_actuators)
-            self.rod_actuators, self.actuators_in_python = RodActuators(*arrays), like.actuators_in_python
+            self.rod_actuators, self.actuators_in_rods = RodActuators(*arrays), like.actuators_in_rods
         else:
-            self.rod_actuators, self.actuators_in_python = compile_rod_actuators(
+            self.rod_actuators, self.actuators_in_rods = compile_rod_actuators(
                 in_rods, self.actuator_names, len(actuators), self.layout
             )
-        self.elastic = elastic._replace(laws=compile_motors(motors, self.actuator_names, self.layout, elastic.laws))
-        self.loading = Loading(loads, self.layout, self.rod_actuators, self.actuators_in_python)
+        turning = {i: one for i, one in motors.items() if isinstance(one, JointServo) and one.follows_rotation(layout)}
+        self.rod_actuators, self.rotation_servos = add_rotation_servos(
+            turning, self.actuator_names, self.layout, self.rod_actuators
+        )
+        others = {i: motor for i, motor in motors.items() if i not in turning}
+        self.elastic = elastic._replace(laws=compile_motors(others, self.actuator_names, self.layout, elastic.laws))
+        in_python: list[InPython | RotationServos] = [*self.actuators_in_rods, *self.rotation_servos]
+        self.loading = Loading(loads, self.layout, self.rod_actuators, in_python)
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
@@ -133,6 +141,7 @@ class Engine:
         """Whether actuators inside rods and the geometry of rods are those of another engine."""
         mine, theirs = self._in_rods, other._in_rods
         same = self.actuator_names == other.actuator_names and self.rod_actuators.value.dtype == float
+        same = same and not self.rotation_servos
         same = same and mine.keys() == theirs.keys() and all(mine[i] is theirs[i] for i in mine)
         of_material = bool(np.any(self.rod_actuators.row["kind"] == STIFFNESS_ROW))
         return same and not of_material and self.layout.has_rods_of(other.layout)

@@ -13,8 +13,8 @@ from sorosim.base.arrays import Array, IntArray, Records
 from sorosim.base.compiled import OfFirstTypes, table
 from sorosim.base.errors import ModelError
 from sorosim.base.signals.evaluation import signal_workspace
-from sorosim.mechanics.actuation.base import actuate_checked
 from sorosim.mechanics.actuation.compiled import InPython
+from sorosim.mechanics.actuation.rotation_servos import RotationServos
 from sorosim.mechanics.engine.inputs import Motion
 from sorosim.mechanics.engine.records import Contacts
 from sorosim.mechanics.kernels import surfaces as sf
@@ -29,7 +29,7 @@ from sorosim.mechanics.kernels.external import (
     relative_kinematics,
 )
 from sorosim.mechanics.kernels.load_laws import WEIGHTLESS, LoadLaws, add_load_laws
-from sorosim.mechanics.kernels.rod_actuators import RodActuators, make_actuator_workspace, section_strain
+from sorosim.mechanics.kernels.rod_actuators import RodActuators, make_actuator_workspace
 from sorosim.mechanics.kernels.solids import BOWL, BOX, CONVEX, CYLINDER, HALF_SPACE, HEIGHT_FIELD, HOLE, POLYHEDRON
 from sorosim.mechanics.kernels.surfaces import make_contact_workspace
 from sorosim.mechanics.kernels.tree import MATERIAL_TWIST, Tree, Workspace
@@ -109,8 +109,9 @@ class Loading:
     """Loads of a robot, bound to its nodes; and its actuators that Python computes."""
 
     def __init__(
-        self, loads: Mapping[str, Load], layout: Layout, rod_actuators: RodActuators, actuators: list[InPython]
-    ) -> None:
+        self, loads: Mapping[str, Load], layout: Layout, rod_actuators: RodActuators,
+        actuators: Sequence[InPython | RotationServos],
+    ) -> None:  # fmt: skip
         self.layout, self.actuators = layout, actuators
         self.n_loops = 0  # of the robot, set once they are known
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
@@ -241,16 +242,12 @@ class Loading:
         tangents: bool = True,
     ) -> None:  # fmt: skip
         """Actuators that Python computes."""
-        for actuator, bound, sections, rows, given in self.actuators:
-            xi, xid = np.empty((len(rows), 6)), np.empty((len(rows), 6))
-            for k, row in enumerate(rows):
-                section_strain(tree, self.rod_actuators, row, q, True, xi[k])
-                section_strain(tree, self.rod_actuators, row, qd, False, xid[k])
-            found = actuate_checked(names[actuator], bound, sections, float(u[actuator]), xi, xid, tangents)
+        for actuator in self.actuators:
+            found = actuator.evaluate(tree, self.rod_actuators, q, qd, u, names, tangents)
             for mine, theirs in zip(
                 (external.section, external.section_K, external.section_D, external.section_B), found, strict=True
             ):
-                mine[given] = theirs
+                mine[actuator.given] = theirs
 
     def twists(self, ws: Workspace) -> Array:
         """World twists (n, 6) along which the rows of `ExternalForces.wrench` act, after a sweep with rates."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.mechanics.actuation.base import ActuatorValues, actuate_checked
-from sorosim.mechanics.kernels.rod_actuators import section_strain
 from sorosim.mechanics.model.basis import STRAINS
 from sorosim.mechanics.robot import Robot, check_robot
 from sorosim.mechanics.testing.differences import jacobian
@@ -94,17 +93,14 @@ class _Sections:
 
     def __init__(self, driven: Robot, name: str, where: str, tolerance: float) -> None:
         self.engine, self.name, self.where, self.tolerance = driven.engine, name, where, tolerance
-        ((_, self.bound, self.sections, self.rows, _),) = self.engine.loading.actuators
+        (self.own,) = self.engine.actuators_in_rods
+        self.bound, self.sections = self.own.bound, self.own.sections
         named = zip(self.sections.s, self.sections.rod, strict=True)
         self.places = [f"s = {s:.4g} of '{rod}'" for s, rod in named]
 
     def strains_at(self, state: State) -> tuple[Array, Array]:
         """Strains and their rates (n, 6) of the sections."""
-        xi, xid = np.empty((len(self.rows), 6)), np.empty((len(self.rows), 6))
-        for k, row in enumerate(self.rows):
-            section_strain(self.engine.tree, self.engine.rod_actuators, row, state[0], True, xi[k])
-            section_strain(self.engine.tree, self.engine.rod_actuators, row, state[1], False, xid[k])
-        return xi, xid
+        return self.own.strains(self.engine.tree, self.engine.rod_actuators, *state[:2])
 
     def values(self, u: float, xi: Array, xid: Array, tangents: bool = True) -> ActuatorValues:
         """What the actuator returns; refuses one that changes its arguments."""

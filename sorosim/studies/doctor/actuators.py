@@ -11,7 +11,7 @@ from sorosim.base.arrays import Array
 from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RoutedActuator
-from sorosim.mechanics.actuation.servo import JointServo, Servo
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.model.basis import STRAINS
 from sorosim.studies.doctor.context import EARTH, CheckContext, random_state
@@ -21,6 +21,7 @@ NOTHING = 1e-12  # of the largest effect of any actuator
 SAME = 1e-9  # between the directions of two effects
 TURNS = 4.0 * np.pi  # rad: servo inputs beyond it are probably degrees
 FAR = 3.0  # of the size of the robot, for servos that slide
+FASTEST_TURN, FASTEST_SLIDE = 1000.0, 100.0  # rad/s, and sizes of the robot in a second, of servos of a rate
 LARGE_SHORTENING = 0.5  # of the length of a tendon
 # times the effort by which weight could hold a joint back; tiny robots are moved by fields that dwarf it
 STRONG, STRONG_TINY, TINY = 100.0, 1e5, 0.05
@@ -155,11 +156,11 @@ def inputs(context: CheckContext) -> Iterator[Finding]:
         yield from findings
         if most == 0.0 or any(f.level == WRONG for f in findings):
             continue
-        if isinstance(actuator, Servo):
+        if isinstance(actuator, JointServo):
             yield from _servo(context, where, actuator, most)
-        elif isinstance(actuator, JointForce) and not isinstance(actuator, JointServo):
+        elif isinstance(actuator, JointForce):
             yield from _motor(context, where, actuator, most)
-        elif not isinstance(actuator, JointServo):
+        else:
             yield from _effect(context, where, j, most)
 
 
@@ -174,9 +175,12 @@ def _tendon(context: CheckContext, where: str, tendon: Tendon, j: int, least: fl
         yield finding("tendon.wound", where, most, level, length=length, meant=1e-3 * most)
 
 
-def _servo(context: CheckContext, where: str, servo: Servo, most: float) -> Iterator[Finding]:
+def _servo(context: CheckContext, where: str, servo: JointServo, most: float) -> Iterator[Finding]:
     c = context.coordinate(context.index_of(servo))
-    if abs(most) > (TURNS if c.is_angle else FAR * context.extent):
+    if servo.of_rate:
+        if abs(most) > (FASTEST_TURN if c.is_angle else FASTEST_SLIDE * context.extent):
+            yield finding("servo.fast", where, most, unit=f"{c.unit}/s", meant="deg/s" if c.is_angle else "mm/s")
+    elif abs(most) > (TURNS if c.is_angle else FAR * context.extent):
         yield finding("servo.far", where, most, unit=c.unit, meant="deg" if c.is_angle else "mm")
 
 

@@ -17,6 +17,7 @@ from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.results.result import Equilibrium
 from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.errors import ConvergenceError, ExpressionError, InputError, SorosimError, SorosimWarning
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.dynamics.inertia import mass_matrix
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.prescribed import Prescribed, merged, staying
@@ -47,6 +48,7 @@ class Coordinate(NamedTuple):
     effort: str  # unit of the generalised force
     wrong_unit: str  # in which values are often meant
     wrong_effort: str
+    inertia: str  # unit of what its acceleration moves
 
 
 class Oscillation(NamedTuple):
@@ -165,13 +167,22 @@ class CheckContext:
         """A coordinate of a joint."""
         name = self.robot.coordinate_names[index]
         if self.robot.engine.layout.dimensions[index] == "angle":
-            return Coordinate(index, name, True, 1.0, "rad", "N m", "deg", "N mm")
-        return Coordinate(index, name, False, self.extent, "m", "N", "cm or mm", "mN")
+            return Coordinate(index, name, True, 1.0, "rad", "N m", "deg", "N mm", "kg m^2")
+        return Coordinate(index, name, False, self.extent, "m", "N", "cm or mm", "mN", "kg")
 
     def index_of(self, actuator: Any) -> int:
         """The coordinate that a motor or a servo moves."""
         layout = self.robot.engine.layout
         return int(actuator.index(layout)) + layout.links[actuator.link].column
+
+    def load_against(self, servo: JointServo) -> float:
+        """Effort that a servo needs where the robot starts, against weight and loads, in the axes in which it acts."""
+        layout, index = self.robot.engine.layout, self.index_of(servo)
+        if not servo.follows_rotation(layout):
+            return float(abs(self.load_vector[index]))
+        link = layout.links[servo.link]
+        own = self.load_vector[link.column : link.column + link.n_joint]
+        return float(abs(self.robot.joint_wrench(self.robot.initial_q, servo.link, tau=own)[index - link.column]))
 
     def link_path(self, coordinate: str) -> str:
         """The link that has a coordinate, as a path."""

@@ -11,7 +11,7 @@ from sorosim.analysis.equilibria.assembly import close, open_loops
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.errors import ConvergenceError, ExpressionError, InputError
 from sorosim.base.validation import counted
-from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.dynamics.constraints import IndependentRows
 from sorosim.mechanics.engine.inputs import Partition, check_smooth
 from sorosim.mechanics.engine.prescribed import Prescribed
@@ -26,6 +26,7 @@ FAR = 3.0  # of the size of the robot
 # rad, or of the size of the robot, by which weight may turn or shift a spring, and a servo
 SAG = {True: np.pi, False: 1.0}
 SERVO_SAG = {True: 0.5, False: 0.3}
+DRIFT = 0.5  # of the largest rate that a velocity servo is told
 FASTEST, LENGTHS, SPINS = 100.0, 1e3, 1e4  # m/s, and lengths of itself in a second; rad/s: at the start
 SAME_PLACE = 1e-6  # rad, or m
 OPEN = 1e-6  # of the extent of a loop, or rad
@@ -58,6 +59,11 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
         enough = {"enough": load / (0.1 * c.size), "sag": 0.1 * c.size}
         unit = "N m/rad" if c.is_angle else "N/m"
         yield finding("joint.spring", where, load / spring, stiffness=spring, stiffness_unit=unit, **enough, **words)
+    armature = float(context.robot.engine.armature[c.column])
+    if armature > 0.0:
+        moved = float(context.mass_matrix[c.column, c.column]) - armature
+        words_of = {"name": c.name, "unit": c.inertia, "inertia": moved, "factor": armature / max(moved, 1e-300)}
+        yield from judged("joint.armature", where, armature, words_of["factor"], **words_of)
     if friction > 0.0:
         weight = context.weight * (context.extent if c.is_angle else 1.0)
         efforts = {"name": c.name, "most": weight, "unit": c.effort, "meant": c.wrong_effort}
@@ -92,14 +98,32 @@ def _rates(context: CheckContext) -> Iterator[Finding]:
 
 def _servos(context: CheckContext) -> Iterator[Finding]:
     """Servos that give way to weight and loads where the robot starts, or may not push enough."""
-    for where, _, actuator in context.parts("actuators", Servo):
-        c = context.coordinate(context.index_of(actuator))
-        load = float(abs(context.load_vector[c.column]))
-        if actuator.limit < load:
-            yield finding("servo.weak", where, actuator.limit, load=load, effort=c.effort)
-        elif (sag := load / actuator.stiffness) > SERVO_SAG[c.is_angle] * c.size:
+    layout = context.robot.engine.layout
+    for where, name, actuator in context.parts("actuators", JointServo):
+        c, load = context.coordinate(context.index_of(actuator)), context.load_against(actuator)
+        stiffness, _, limit, gain = actuator.numbers(layout)
+        if limit < load:
+            yield finding("servo.weak", where, limit, load=load, effort=c.effort)
+        elif actuator.of_rate:
+            yield from _velocity_servo(context, where, name, c, load, gain)
+        elif (sag := load / stiffness) > SERVO_SAG[c.is_angle] * c.size:
             words = {"unit": c.unit, "effort": c.effort, "enough": load / (0.01 * c.size), "sag": 0.01 * c.size}
             yield finding("servo.soft", where, sag, **words)
+
+
+def _velocity_servo(
+    context: CheckContext, where: str, name: str, c: Coordinate, load: float, gain: float
+) -> Iterator[Finding]:
+    """Its drift under weight and loads, beside the rates it is told; its time constant, beside the run."""
+    told = float(np.abs(context.inputs[:, context.robot.actuator_names.index(name)]).max(initial=0.0))
+    drift, usual = load / gain, told or c.size
+    if drift > DRIFT * usual:
+        words = {"unit": c.unit, "effort": c.effort, "enough": load / (0.01 * usual), "less": 0.01 * usual}
+        yield finding("servo.drifts", where, drift, **words)
+    if told and context.robot.description.simulate:
+        takes, t_end = float(context.mass_matrix[c.column, c.column]) / gain, float(context.times[-1])
+        words = {"t_end": t_end, "unit": c.unit, "effort": c.effort, "enough": 10.0 * takes * gain / t_end}
+        yield from judged("servo.slow", where, takes, takes / t_end, **words)
 
 
 # -- driven coordinates ------------------------------------------------------------------------------------------------

@@ -163,11 +163,16 @@ def _joints(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     """What motors and driven coordinates do to their links."""
     layout = robot.engine.layout
     motors, driven = np.zeros((2, robot.ndof))  # along the moved frame's axes; generalised
+    about_axes = {
+        k: moment
+        for servos in robot.engine.rotation_servos
+        for k, moment in zip(servos.actuators, servos.efforts(now.q, now.qd, now.u), strict=True)
+    }
     for k, actuator in enumerate(robot.description.actuators.values()):
         if isinstance(actuator, JointForce):
             at = layout.links[actuator.link].column + actuator.index(layout)
-            effort = now.u[k]
-            if isinstance(actuator, JointServo):
+            effort = about_axes.get(k, now.u[k])
+            if isinstance(actuator, JointServo) and k not in about_axes:
                 driven[at] += actuator.effort(layout, now.u[k], now.q[at], now.qd[at])
             else:
                 motors[at] += effort
