@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.cases import Case, Target
+from benchmarks.cases import Case, within
 from benchmarks.context import Action, Context
 from sorosim import MPC, load, optimal_control
 
@@ -41,5 +41,5 @@ def _tick(context: Context) -> Action:
 CONTROL: tuple[Case, ...] = (
     Case("optimal control, an iteration of 150 steps, soft cart-pole", _swing_up, rounds=3, per=ITERATIONS),
     Case("model-predictive control, a tick of 10 steps ahead", _tick, rounds=3, per=TICKS,
-         target=Target(20e-3, "s")),
+         target=within(20e-3)),
 )  # fmt: skip
