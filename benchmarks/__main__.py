@@ -9,9 +9,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 from benchmarks import CASES as ALL
 from benchmarks import Record, measured, table, yardstick_row
+from benchmarks.cases import amount
 from benchmarks.context import Setting
 from benchmarks.record import DONE, FAILED, SKIPPED, here
 from benchmarks.report import sentence
@@ -72,6 +74,7 @@ def run_study(record: Record, name: str, tell: Callable[[Exception], None]) -> N
     record.begin_study(name)
     try:
         with one_blas_thread():
+            say(f"yardstick {amount(median(record.context.measure_yardstick()), 's')}")
             STUDIES[name](setting)
         record.end_study(name, DONE)
     except Exception as error:

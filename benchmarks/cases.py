@@ -242,13 +242,23 @@ def _page_remark(_: Context, result: dict[str, float]) -> str:
     return f"{result['states']:.0f} states, {size:.1f} MB; the next page in {1e3 * result['next']:.0f} ms"
 
 
-def of_robot(name: str, case: Case) -> Case:
-    """The case with another robot."""
-    make, remark = case.make, case.remark
-    return replace(
-        case, name=f"{name}: {case.name}", make=lambda context: make(context.of(name)),
-        remark=None if remark is None else lambda context, result: remark(context.of(name), result),
-    )  # fmt: skip
+def of_robot(name: str, *cases: Case) -> tuple[Case, ...]:
+    """The cases with another robot."""
+
+    def moved(case: Case) -> Case:
+        make, remark = case.make, case.remark
+        return replace(
+            case, name=f"{name}: {case.name}", make=lambda context: make(context.of(name)),
+            remark=None if remark is None else lambda context, result: remark(context.of(name), result),
+        )  # fmt: skip
+
+    return tuple(map(moved, cases))
+
+
+def fd_derivatives(target: Target | None, paper: float, iterations: int = 20) -> Case:
+    """Derivatives of forward dynamics, by the public call."""
+    make = public("forward_dynamics_derivatives", "qvu")
+    return Case("FD derivatives", make, iterations=iterations, target=target, paper=paper)
 
 
 def yardsticks(value: float) -> Target:
@@ -272,10 +282,7 @@ CASES: tuple[Case, ...] = (
         "FD derivatives, engine", _engine(task.FORWARD_DERIVATIVES), iterations=100,
         target=yardsticks(10), paper=PAPER["jacobian"][1],
     ),
-    Case(
-        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
-        target=yardsticks(10), paper=PAPER["jacobian"][1],
-    ),
+    fd_derivatives(yardsticks(10), PAPER["jacobian"][1], 100),
     Case("FD derivatives by differences", _differences, iterations=2, paper=PAPER["jacobian"][0]),
     Case(
         "statics, mean", _statics("analytic"), rounds=5, per=N_TENSIONS,
@@ -297,49 +304,27 @@ CASES: tuple[Case, ...] = (
         "10 s run, BDF without Jacobian", motion("bdf", "finite-difference"), rounds=3,
         paper=PAPER["run"][0], remark=_motion_remark,
     ),
-    of_robot("hybrid_serial", Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100)),
-    of_robot(
+    *of_robot(
         "hybrid_serial",
-        Case(
-            "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
-            target=within(0.16e-3, scaled=True), paper=2.5e-3,
-        ),
-    ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "statics, mean", _driven_statics, rounds=5, per=N_TENSIONS,
-            target=within(1.5e-3, scaled=True), paper=6.3e-3, remark=_statics_remark,
-        ),
-    ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "10 s run, BDF", motion("bdf"), rounds=5,
-            target=within(0.35, scaled=True), paper=2.49, remark=_motion_remark,
-        ),
-    ),
-    of_robot(
-        "hybrid_serial",
+        Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100),
+        fd_derivatives(within(0.16e-3, scaled=True), 2.5e-3, 100),
+        Case("statics, mean", _driven_statics, rounds=5, per=N_TENSIONS, target=within(1.5e-3, scaled=True),
+             paper=6.3e-3, remark=_statics_remark),
+        Case("10 s run, BDF", motion("bdf"), rounds=5, target=within(0.35, scaled=True), paper=2.49,
+             remark=_motion_remark),
         Case("10 s run, CVODE", motion("cvode"), rounds=5, paper=2.49, remark=_motion_remark),
+        Case("10 s run, BDF without Jacobian", motion("bdf", "finite-difference"), rounds=3, paper=7.08,
+             remark=_motion_remark),
     ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "10 s run, BDF without Jacobian", motion("bdf", "finite-difference"), rounds=3,
-            paper=7.08, remark=_motion_remark,
-        ),
-    ),
-    of_robot(
+    *of_robot(
         "concentric_tubes",
-        Case(
-            "statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS,
-            target=within(2e-3, scaled=True), remark=_statics_remark,
-        ),
+        Case("statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS, target=within(2e-3, scaled=True),
+             remark=_statics_remark),
     ),
     *(
-        of_robot(name, Case("statics", at_rest, rounds=7, remark=_statics_remark))
+        case
         for name in ("fin_ray", "slider_crank", "continuum_stewart")
+        for case in of_robot(name, Case("statics", at_rest, rounds=7, remark=_statics_remark))
     ),
     Case(
         "cold compilation", _cold_start, rounds=1, target=within(60),

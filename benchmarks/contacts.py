@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import Case, of_robot, public
+from benchmarks.cases import Case, fd_derivatives, of_robot
 from benchmarks.context import Action, Context, thread_seconds
 from benchmarks.loops import motion_case
 from sorosim.files import load
@@ -81,17 +81,12 @@ def _search(n: int) -> Callable[[Context], Action]:
 
 
 CONTACTS: tuple[Case, ...] = (
-    of_robot(
+    *of_robot(
         "contact_cylinder",
-        Case(
-            "FD derivatives",
-            public("forward_dynamics_derivatives", "qvu"),
-            iterations=50,
-            paper=CYLINDER["derivatives"],
-        ),
+        fd_derivatives(None, CYLINDER["derivatives"], 50),
+        motion_case("bdf", 1.0, CYLINDER["bdf"]),
+        motion_case("generalized-alpha", None, CYLINDER["newmark"]),
     ),
-    of_robot("contact_cylinder", motion_case("bdf", 1.0, CYLINDER["bdf"])),
-    of_robot("contact_cylinder", motion_case("generalized-alpha", None, CYLINDER["newmark"])),
     *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
     Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, remark=_profile),
     Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),

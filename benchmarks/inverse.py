@@ -181,17 +181,16 @@ SUBJECTS: tuple[Callable[[], Subject], ...] = (
 
 def study(at: Setting) -> None:
     """Inverse statics of five robots: targets in reach, along paths, and out of reach beside SLSQP; many minutes."""
-    say = at.say
     for make in at.size(SUBJECTS, SUBJECTS[1:2]):
-        subject, context = make(), Context()
+        subject = make()
         subject.n_reachable, subject.n_far = at.size((subject.n_reachable, subject.n_far), (3, 1))
-        say(f"{subject.name}: {len(subject.bounds)} inputs up to {subject.high:g} N, {subject.robot.ndof} coordinates")
-        say(f"  {_in_reach(subject)}")
-        for n in at.size((COARSE, FINE), (20,)):
-            say(f"  {_along(subject, n)}")
-        say(f"  {_out_of_reach(subject)}")
-        yardstick = float(np.median(context.measure_yardstick()))
-        say(f"  yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
+        at.say(
+            f"{subject.name}: {len(subject.bounds)} inputs up to {subject.high:g} N, {subject.robot.ndof} coordinates"
+        )
+        at.say(f"  {_in_reach(subject)}")
+        for n_goals in at.size((COARSE, FINE), (20,)):
+            at.say(f"  {_along(subject, n_goals)}")
+        at.say(f"  {_out_of_reach(subject)}")
 
 
 def _in_reach(subject: Subject) -> str:

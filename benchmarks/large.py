@@ -85,7 +85,7 @@ LARGE: tuple[Case, ...] = (
     Case(f"ID + derivatives, a rod of {N_ELEMENTS} elements", _elements(task.INVERSE_DERIVATIVES), iterations=20),
     Case("product with FD derivatives (jvp)", _product, iterations=100),
     Case("transposed product with FD derivatives (vjp)", _transposed, iterations=100),
-    of_robot("underwater_vehicle", Case("product with FD derivatives (jvp)", _product, iterations=100)),
-    of_robot("concentric_tubes", Case("an equilibrium", at_rest, rounds=5)),
+    *of_robot("underwater_vehicle", Case("product with FD derivatives (jvp)", _product, iterations=100)),
+    *of_robot("concentric_tubes", Case("an equilibrium", at_rest, rounds=5)),
     Case("a pose of continuum_stewart by InverseSolver", _platform, rounds=5, per=STEPS),
 )  # fmt: skip

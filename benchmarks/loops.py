@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.cases import Case, at_rest, motion, of_robot, public, within
+from benchmarks.cases import Case, at_rest, fd_derivatives, motion, of_robot, within
 from benchmarks.context import Context
 from sorosim.analysis.results.result import Run
 
@@ -28,23 +28,19 @@ def motion_case(method: str, target: float | None, paper: float | None, step: fl
     )  # fmt: skip
 
 
-def _derivatives(target: float, paper: float) -> Case:
-    return Case(
-        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=20,
-        target=within(target, scaled=True), paper=paper,
-    )  # fmt: skip
-
-
 LOOPS: tuple[Case, ...] = (
     motion_case("generalized-alpha", None, MANIPULATOR_NEWMARK),
-    of_robot("fin_ray", _derivatives(0.8e-3, FIN_RAY["derivatives"])),
-    of_robot("fin_ray", motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),
-    of_robot("fin_ray", motion_case("bdf", 60.0, FIN_RAY["bdf"])),
-    of_robot("hybrid_parallel", _derivatives(0.35e-3, PARALLEL["derivatives"])),
-    of_robot("hybrid_parallel", motion_case("generalized-alpha", 0.6, PARALLEL["bdf"])),
-    of_robot("hybrid_parallel", motion_case("bdf", 0.6, PARALLEL["bdf"])),
-    of_robot(
+    *of_robot(
+        "fin_ray",
+        fd_derivatives(within(0.8e-3, scaled=True), FIN_RAY["derivatives"]),
+        motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01),
+        motion_case("bdf", 60.0, FIN_RAY["bdf"]),
+    ),
+    *of_robot(
         "hybrid_parallel",
+        fd_derivatives(within(0.35e-3, scaled=True), PARALLEL["derivatives"]),
+        motion_case("generalized-alpha", 0.6, PARALLEL["bdf"]),
+        motion_case("bdf", 0.6, PARALLEL["bdf"]),
         Case("statics", at_rest, rounds=9, target=within(2e-3, scaled=True), paper=PARALLEL["statics"]),
     ),
 )

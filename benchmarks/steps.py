@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Case, within, yardsticks
-from benchmarks.context import Action, Array, Context, Setting
+from benchmarks.context import Action, Array, Context, Setting, times
 from sorosim.analysis.motion.batch import Batch
 from sorosim.analysis.motion.rollout import rollout
 from sorosim.analysis.motion.simulate import simulate
@@ -103,10 +103,7 @@ def study(at: Setting) -> None:
     robot, say = load("cable_manipulator"), at.say
     n, many, long = at.size(N, 5), at.size(MANY, 100), at.size(LONG, 20)
     names = list(scalars(robot))[-NUMBERS:]
-    a, b = np.random.default_rng(0).standard_normal((48, 48)), np.ones(48)
-    yardstick = np.median([_seconds(lambda: np.linalg.solve(a, b)) for _ in range(2000)])
-    say(f"yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
-
+    yardstick = np.median(Context().measure_yardstick())
     for name in at.size(ROBOTS, ROBOTS[:2]):
         robot_there = load(name)
         dt = DT if name != "rod_pile" else 0.1 * DT
@@ -114,7 +111,7 @@ def study(at: Setting) -> None:
         sim.reset()
         sim.step()
         one = 1e6 * np.median([_seconds(partial(sim.step, row)) for row in u])
-        linearization = 1e6 * np.median([_seconds(partial(_linearize, sim)) for _ in range(9)])
+        linearization = 1e6 * np.median(times(partial(_linearize, sim), 9, 1))
         say(f"{name}, {robot_there.ndof} coordinates, {1e3 * dt:g} ms: {one:.0f} us a step, "
             f"{linearization:.0f} us its derivatives")  # fmt: skip
 
@@ -126,11 +123,10 @@ def study(at: Setting) -> None:
     say(f"{many} steps: median {1e6 * middle:.0f} us, {middle / yardstick:.1f} yardsticks; 99.9 % are below "
         f"{1e6 * rare:.0f} us, {rare / middle:.1f} medians")  # fmt: skip
 
-    forward = np.median([_seconds(lambda: rollout(robot, u[:n], DT)) for _ in range(15)])
+    forward = np.median(times(lambda: rollout(robot, u[:n], DT), 15, 1))
     for numbers in ([], names):
         found = rollout(robot, u[:n], DT, numbers=numbers)
-        found.vjp(found.q, found.qd)
-        backward = np.median([_seconds(partial(found.vjp, found.q, found.qd)) for _ in range(9)])
+        backward = np.median(times(partial(found.vjp, found.q, found.qd), 9, 1))
         say(f"gradient by {n} inputs, the start and {len(numbers)} numbers: {backward / forward:.2f} motions")
 
     tracemalloc.start()
@@ -140,12 +136,12 @@ def study(at: Setting) -> None:
     tracemalloc.stop()
 
     batches = [Batch(robot, MEMBERS, 1.0 / RATE, threads=threads, substeps=SUBSTEPS) for threads in (1, 2)]
-    v, times = _inputs(RATE * SECONDS, 1.0 / RATE, len(robot.actuator_names)), np.zeros((9, 2))
-    for row in times:  # in turn, since machines change their pace
+    v, measured = _inputs(RATE * SECONDS, 1.0 / RATE, len(robot.actuator_names)), np.zeros((9, 2))
+    for row in measured:  # in turn, since machines change their pace
         for k, batch in enumerate(batches):
             batch.reset()
             row[k] = _seconds(partial(batch.rollout, v))
-    one, two = np.median(times[1:], axis=0)
+    one, two = np.median(measured[1:], axis=0)
     say(f"{MEMBERS * SECONDS / two:.0f} simulated seconds a second on two threads, {one / two:.2f} times those on one")
 
 

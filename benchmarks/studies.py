@@ -64,10 +64,11 @@ def implicit_steps_by_size(at: Setting) -> None:
 
 def rigid_trees_by_size(at: Setting) -> None:
     """Rigid trees beside Pinocchio, compiled code and whole calls."""
-    numbers = at.size(RIGID_LINKS, RIGID_LINKS[:1])
+    shapes = list(rigid_trees.SHAPES.items())
+    numbers, shapes = at.size((RIGID_LINKS, shapes), (RIGID_LINKS[:1], shapes[:1]))
     timings = {
         shape: {n: rigid_trees.time_tree(rigid_trees.tree(n, branching)) for n in numbers}
-        for shape, branching in rigid_trees.SHAPES.items()
+        for shape, branching in shapes
     }
     rigid_tree_plots.plot(timings).savefig(at.folder / "rigid_trees.png", dpi=80)
     for line in rigid_tree_plots.table(timings, numbers).splitlines():

@@ -221,7 +221,8 @@ def test_a_study_without_its_package_is_skipped_and_a_broken_one_fails(folder, c
     assert command.main(["--quick", "scaling"]) == 0
     assert "skipped: no_such_package is not installed" in capsys.readouterr().out
     study = the_only(folder)["studies"]["scaling"]
-    assert (study["lines"], study["state"], study["words"]) == (["first line"], "skipped", "no_such_package")
+    assert (study["lines"][1:], study["state"], study["words"]) == (["first line"], "skipped", "no_such_package")
+    assert study["lines"][0].startswith("yardstick ")
     monkeypatch.setitem(STUDIES, "scaling", breaks)
     assert command.main(["--quick", "scaling"]) == 1
     assert "failed: scaling" in capsys.readouterr().err
