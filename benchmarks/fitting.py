@@ -59,7 +59,7 @@ def study(at: Setting) -> None:
         together,
         partial(outliers, trials=at.size(TRIALS, 1), shares=at.size(SHARES, SHARES[1:2])),
         partial(units, factors=at.size(FACTORS, FACTORS[:1])),
-        partial(derivatives, most=at.size(None, 2)),
+        partial(derivatives, most=at.size(None, 1)),
     )
     for part in parts:
         for line in part(beam):
