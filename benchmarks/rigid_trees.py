@@ -112,11 +112,12 @@ def recorded_calls(
         table.update(originals)
 
 
-def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
+def compiled_calls(robot: Robot, quick: bool = False) -> tuple[dict[str, Action], dict[str, Action]]:
     """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
 
-    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `n_repeats`.
-    What NumPy has a part in is left out; `public_calls` has it.
+    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `n_repeats`,
+    but where that is to be quick, for a loop takes many seconds to compile. What NumPy has a part in is left out;
+    `public_calls` has it.
     """
     prepared: dict[str, Action] = {}
     looped: dict[str, Action] = {}
@@ -131,7 +132,8 @@ def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
         with by_engine, recorded_calls(calls, vars(articulation), used):
             action()
         prepared[name] = partial(replay, [(entry(function, *arguments), arguments) for function, arguments in calls])
-        looped[name] = compiled_loop(calls, n_repeats(robot))
+        if not quick:
+            looped[name] = compiled_loop(calls, n_repeats(robot))
     return prepared, looped
 
 
@@ -213,13 +215,17 @@ class Timings(NamedTuple):
     mass_solves: dict[str, float]
 
 
-def time_tree(robot: Robot) -> Timings:
-    """Time all of one tree; nothing of Pinocchio where it is not installed."""
+def time_tree(robot: Robot, quick: bool = False) -> Timings:
+    """Time all of one tree; nothing of Pinocchio where it is not installed.
+
+    Where that is to be quick, the time of compiled code is that of calls from Python.
+    """
     try:
         theirs = pinocchio(robot)
     except ImportError:
         theirs = {}
-    groups = public_calls(robot), *compiled_calls(robot), theirs, mass_solves(robot)
+    groups = public_calls(robot), *compiled_calls(robot, quick), theirs, mass_solves(robot)
     measured = iter(thread_seconds(*(action for group in groups for action in group.values())))
     timings = Timings(*({name: next(measured) for name in group} for group in groups))
-    return timings._replace(kernel={name: value / n_repeats(robot) for name, value in timings.kernel.items()})
+    kernel = {name: value / n_repeats(robot) for name, value in timings.kernel.items()}
+    return timings._replace(kernel=timings.prepared if quick else kernel)
