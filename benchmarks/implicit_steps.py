@@ -240,8 +240,8 @@ def measure(
 
 
 def exponent(rows: Rows, least: float) -> float:
-    """Slope of the time in a plot of both logarithms, over rows of at least so many coordinates, and the last two."""
-    chosen = np.log([row for k, row in enumerate(rows) if row[0] >= least or k >= len(rows) - 2])
+    """Slope of the time in a plot of both logarithms, over rows of at least so many coordinates."""
+    chosen = np.log([row for row in rows if row[0] >= least])
     return float(np.polyfit(chosen[:, 0], chosen[:, 1], 1)[0])
 
 
@@ -262,8 +262,10 @@ def summary(measured: dict[str, dict[str, dict[str, Rows]]]) -> list[str]:
         for name, ways in robots.items():
             sparse, dense = ways["sparse"], ways["dense"]
             ratios = [f"{times / own:.3g} ({n:.0f})" for (n, own), (_, times) in zip(sparse, dense, strict=False)]
-            growth = f"n^{exponent(sparse, 500):.2f} from 500 on, faster from {crossover(sparse, dense):.0f} on"
-            lines.append(f"{what}, {name}: {growth}; times of dense over sparse: {', '.join(ratios)}")
+            least, begin = min(500.0, sparse[-2][0]), crossover(sparse, dense)
+            growth = f"n^{exponent(sparse, least):.2f} from {least:.0f} on"
+            faster = f"faster from {begin:.0f} on" if np.isfinite(begin) else "slower wherever dense ones were timed"
+            lines.append(f"{what}, {name}: {growth}, {faster}; times of dense over sparse: {', '.join(ratios)}")
     return lines
 
 
