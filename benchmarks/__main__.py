@@ -21,6 +21,7 @@ from sorosim.base.errors import nearest
 from sorosim.base.ode import one_blas_thread
 
 CASES = {case.name: case for case in ALL}
+SHOWN = 10  # of what a run lacks
 FOLDER = Path(__file__).resolve().parents[1] / ".benchmarks"
 
 
@@ -50,12 +51,13 @@ def record_of(options: argparse.Namespace, known: Sequence[str]) -> Record:
             parser().error(f"{last.path.name} was measured with another machine or other versions: run anew")
         return last
     if last is not None and (missing := last.missing):
-        print(f"{last.path.name} lacks {len(missing)} of {len(last.content['planned'])}: {', '.join(missing)}; "
-              "--resume measures them", file=sys.stderr)  # fmt: skip
+        shown = "; ".join([*missing[:SHOWN], *(["..."] if len(missing) > SHOWN else [])])
+        print(f"{last.path.name} lacks {len(missing)} of {len(last.content['planned'])}: {shown} "
+              "(--resume measures them)", file=sys.stderr)  # fmt: skip
     for name in options.names:
         if name not in known:
             parser().error(f"names: expected the name of a case or a study, got '{name}'; {nearest(name, known)}")
-    planned = known if options.all else options.names or list(CASES)
+    planned = known if options.all else list(dict.fromkeys(options.names)) or list(CASES)
     return Record.new(FOLDER, planned, quick=options.quick)
 
 
@@ -122,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     print(f"\nwritten: {record.path}")
     if failed := record.failed:
-        print(f"{len(failed)} of {len(names)} failed: {', '.join(failed)}", file=sys.stderr)
+        print(f"{len(failed)} of {len(names)} failed: {'; '.join(failed)}", file=sys.stderr)
     return 1 if failed else 0
 
 

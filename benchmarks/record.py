@@ -43,9 +43,12 @@ class Record:
 
     @classmethod
     def last(cls, folder: Path, *, quick: bool = False) -> Record | None:
-        """The last one of a folder."""
-        paths = sorted(folder.glob(f"{_kind(quick)}-*.json"))
-        return cls(paths[-1], json.loads(paths[-1].read_text(encoding="utf-8"))) if paths else None
+        """The last one of a folder; older files, which do not say what was planned, are none."""
+        for path in sorted(folder.glob(f"{_kind(quick)}-*.json"), reverse=True):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            if "planned" in content:
+                return cls(path, content)
+        return None
 
     @property
     def missing(self) -> list[str]:
