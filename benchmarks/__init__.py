@@ -57,11 +57,11 @@ def time_case(case: Case, context: Context) -> Timed:
 
         def call() -> None:
             results.append(action())
-            if case.measure is None:
+            if not case.figure:
                 del results[:-1]
 
         before, median = context.measure_yardstick(*few), 0.0
-        if case.process:  # a first call would warm nothing
+        if case.figure:  # a first call would warm nothing
             for _ in range(rounds):
                 call()
         else:

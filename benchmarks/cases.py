@@ -79,9 +79,8 @@ class Case:
     target: Target | None = None
     paper: float | None = None  # [s]
     unit: str = "s"
-    measure: Callable[[Any], float] | None = None  # reads the figure from what the action returns, instead of its time
+    figure: str = ""  # of a job in a Python of its own: which of its figures it is, instead of the time of the action
     remark: Callable[[Context, Any], str] | None = None  # what else there is to say about what it returned
-    process: bool = False  # starts Python anew
 
 
 # -- actions -------------------------------------------------------------------------------------------------
@@ -326,24 +325,10 @@ CASES: tuple[Case, ...] = (
         for name in ("fin_ray", "slider_crank", "continuum_stewart")
         for case in of_robot(name, Case("statics", at_rest, rounds=7, remark=_statics_remark))
     ),
-    Case(
-        "cold compilation", _cold_start, rounds=1, target=within(60),
-        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
-    ),
-    Case(
-        "cached start", warm("start", 0.1), rounds=5, target=within(1),
-        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
-    ),
-    Case(
-        "import sorosim", warm("start", 0.0), rounds=5, target=within(0.5),
-        measure=lambda result: float(result["package"]), process=True,
-    ),
-    Case(
-        "peak memory of a 10 s run", warm("start", 10.0), rounds=1, unit="B",
-        measure=lambda result: float(result["peak"]), process=True,
-    ),
-    Case(
-        "first page of a 10 s run", warm("first_page", 10.0), rounds=3, target=within(2),
-        measure=lambda result: float(result["first"]), remark=_page_remark, process=True,
-    ),
+    Case("cold compilation", _cold_start, rounds=1, target=within(60), figure="job", remark=_start_remark),
+    Case("cached start", warm("start", 0.1), rounds=5, target=within(1), figure="job", remark=_start_remark),
+    Case("import sorosim", warm("start", 0.0), rounds=5, target=within(0.5), figure="package"),
+    Case("peak memory of a 10 s run", warm("start", 10.0), rounds=1, unit="B", figure="peak"),
+    Case("first page of a 10 s run", warm("first_page", 10.0), rounds=3, target=within(2), figure="first",
+         remark=_page_remark),
 )  # fmt: skip

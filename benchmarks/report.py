@@ -36,7 +36,7 @@ class Timed(NamedTuple):
 
     case: Case
     median: float  # of the times of a call [s]
-    results: Sequence[Any]  # what the calls returned; the last one's, unless the case measures itself
+    results: Sequence[Any]  # what the calls returned; the last one's, but for jobs
     yardsticks: Sequence[float]  # samples from just before and after [s]
 
 
@@ -54,10 +54,10 @@ def failed_row(case: Case, error: Exception) -> Row:
 def make_row(timed: Timed, context: Context) -> Row:
     """The row of a case. Its yardstick is that of its own minute, for the machine may have other work in the next."""
     case, median, results, samples = timed
-    figure = median / case.per if case.measure is None else statistics.median(map(case.measure, results))
+    figure = statistics.median(result[case.figure] for result in results) if case.figure else median / case.per
     if not np.isfinite(figure):
         raise ArithmeticError(f"its figure is {figure}")
-    yardstick, relative = statistics.median(samples), case.unit == "s" and not case.process
+    yardstick, relative = statistics.median(samples), case.unit == "s" and not case.figure
     remark = "" if case.remark is None else case.remark(context, results[-1])
     # what is quick is smaller, too
     target, paper = context.size((case.target, case.paper), (None, None))

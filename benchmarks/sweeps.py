@@ -28,8 +28,5 @@ def _remark(_: Context, result: dict[str, float]) -> str:
 
 SWEEPS: tuple[Case, ...] = (
     Case("workspace of 1000 points", _in_this_process, rounds=3),
-    Case(
-        "workspace of 1000 points, 2 processes", _in_two, rounds=3, target=within(3),
-        measure=lambda result: float(result["first"]), remark=_remark, process=True,
-    ),
-)  # fmt: skip
+    Case("workspace of 1000 points, 2 processes", _in_two, rounds=3, target=within(3), figure="first", remark=_remark),
+)
