@@ -67,7 +67,7 @@ fuzz: $(INSTALLED_TEST) ## statics and motion of 2000 random robots, an hour on 
 	PYTHONPATH=tests $(BIN)/python -m helpers.fuzz $(FUZZ_ARGS)
 
 bench: $(INSTALLED_TEST) ## time the cases and run the studies of benchmarks/; BENCH_ARGS="--list" lists them
-	$(BIN)/python -m benchmarks --record $(or $(BENCH_ARGS),--all)
+	$(BIN)/python -m benchmarks $(or $(BENCH_ARGS),--all)
 
 docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)

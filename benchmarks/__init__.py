@@ -1,14 +1,14 @@
 """Benchmarks: what is timed, how, and the figure of the paper beside it.
 
-`python -m benchmarks` runs them from the repository, `sorosim bench` a table of the cases. The cases are data. Times of
-different machines compare by the yardstick, numpy.linalg.solve on a 48 x 48 system, measured in the same run between
-the cases. Everything runs with one BLAS thread.
+`python -m benchmarks` runs them from the repository, `sorosim bench` the cases. The cases are data. Times of different
+machines compare by the yardstick, numpy.linalg.solve on a 48 x 48 system, measured in the same run between the cases.
+Everything runs with one BLAS thread.
 """
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.cases import CASES as OPEN
@@ -16,47 +16,52 @@ from benchmarks.cases import Case, Target
 from benchmarks.contacts import CONTACTS
 from benchmarks.context import Context, times
 from benchmarks.control import CONTROL
+from benchmarks.couplings import COUPLINGS
 from benchmarks.inverse import INVERSE
 from benchmarks.large import LARGE
 from benchmarks.loads import LOADS
 from benchmarks.loops import LOOPS
 from benchmarks.pinocchio import RIGID
-from benchmarks.report import YARDSTICK, Row, Timed, make_row, record, table, yardstick_row
+from benchmarks.record import Record
+from benchmarks.report import YARDSTICK, Row, Timed, failed_row, make_row, table, yardstick_row
 from benchmarks.sensitivities import SENSITIVITIES
 from benchmarks.steps import STEPS
 from benchmarks.sweeps import SWEEPS
-from sorosim.base.errors import InputError, nearest
 from sorosim.base.ode import one_blas_thread
 
 __all__ = [
     "CASES",
     "YARDSTICK",
     "Case",
+    "Context",
+    "Record",
     "Row",
     "Target",
-    "record",
-    "run",
+    "failed_row",
+    "measured",
     "table",
+    "yardstick_row",
 ]
 
-CASES = (*OPEN, *LOOPS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *CONTROL, *SWEEPS, *LARGE, *RIGID)
+CASES = (*OPEN, *LOOPS, *COUPLINGS, *LOADS, *CONTACTS, *SENSITIVITIES, *STEPS, *INVERSE, *CONTROL, *SWEEPS, *LARGE,
+         *RIGID)  # fmt: skip
 
 
-def time_case(case: Case, context: Context, quick: bool = False) -> Timed:
+def time_case(case: Case, context: Context) -> Timed:
     """Time a case, with the yardstick before and after."""
-    few = (5, 20) if quick else ()
-    rounds, iterations = (min(case.rounds, 3), min(case.iterations, 20)) if quick else (case.rounds, case.iterations)
+    few = context.size((), (5, 20))
+    rounds, iterations = context.size((case.rounds, case.iterations), (1, min(case.iterations, 20)))
     results: list[Any] = []
     with one_blas_thread():
         action = case.make(context)
 
         def call() -> None:
             results.append(action())
-            if case.measure is None:
+            if not case.figure:
                 del results[:-1]
 
         before, median = context.measure_yardstick(*few), 0.0
-        if case.process:  # a first call would warm nothing
+        if case.figure:  # a first call would warm nothing
             for _ in range(rounds):
                 call()
         else:
@@ -64,33 +69,11 @@ def time_case(case: Case, context: Context, quick: bool = False) -> Timed:
         return Timed(case, median, results, before + context.measure_yardstick(*few))
 
 
-def run(
-    quick: bool = False, names: Sequence[str] | None = None, announce: Callable[[str], None] | None = None
-) -> list[Row]:
-    """Time the cases.
-
-    Parameters
-    ----------
-    quick : bool
-        A few rounds each, and none of the cases that start Python anew.
-    names : sequence of str, optional
-        Only these cases.
-    announce : callable
-        Called with the name of each case before it runs.
-
-    Returns
-    -------
-    list of Row
-        The yardstick first, then the cases in their order.
-    """
-    known = [case.name for case in CASES]
-    for name in names or ():
-        if name not in known:
-            raise InputError("names", "the name of a benchmark", f"'{name}'", nearest(name, known))
-    chosen = [case for case in CASES if (case.name in names if names is not None else not (quick and case.process))]
-    context, timed = Context(), []
-    for case in chosen:
-        if announce is not None:
-            announce(case.name)
-        timed.append(time_case(case, context, quick))
-    return [yardstick_row(context), *(make_row(item, context) for item in timed)]
+def measured(case: Case, context: Context, tell: Callable[[Exception], None] | None = None) -> Row:
+    """The row of a case, or that of its error, which `tell` is called with."""
+    try:
+        return make_row(time_case(case, context), context)
+    except Exception as error:
+        if tell is not None:
+            tell(error)
+        return failed_row(case, error)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import sorosim
+from benchmarks.context import Setting
 from sorosim.analysis.results.accuracy import apart
 from sorosim.analysis.results.result import Run
 from sorosim.base.errors import ConvergenceError, SorosimWarning
@@ -26,6 +27,7 @@ REFERENCE = {"method": "radau", "rtol": 1e-8, "atol": 1e-11}
 SECOND = {"method": "cvode", "rtol": 1e-8, "atol": 1e-11}
 ROUNDING = 1e-9  # of the way: what the reference itself may be off by
 KNOWN = 1e-4  # of the way: what both references may differ by
+N_MOTIONS = 200  # whose estimated errors are compared with true ones
 T_END, MOST_TIME = 1.0, 60.0  # of each motion; on the clock for each run [s]
 
 
@@ -314,16 +316,14 @@ def ratios(n: int, report: Callable[[str], None]) -> list[float]:
     return found
 
 
-def study(folder: Path, share: float, n: int, t_end: float = T_END) -> None:
-    """Both, of a part of the robots and n motions; prints all runs and their summary, and draws them."""
-
-    def report(line: str) -> None:
-        print(line, flush=True)
-
-    report("robot, method; error of the worst place over the longest way, and time [s], from large to small tolerances")
-    points = measure(names_of(share), t_end, RTOLS, report)
-    report("\n".join(summary(points)))
-    report("motion, true over estimated error")
-    found = ratios(n, report)
-    report(f"{len(found)} motions, {np.mean(np.abs(np.log10(found)) <= 1.0):.1%} within a tenth and ten times")
-    plot(points, found, folder / "accuracy.png")
+def study(at: Setting) -> None:
+    """Work against precision of many robots, and true over estimated errors of 200 motions; some twenty minutes."""
+    share, n, t_end = at.size((1.0, N_MOTIONS, T_END), (0.04, 3, 0.05))
+    at.say("robot, method; error of the worst place over the longest way, and time [s], from large to small tolerances")
+    points = measure(names_of(share), t_end, RTOLS, at.say)
+    for line in summary(points):
+        at.say(line)
+    at.say("motion, true over estimated error")
+    found = ratios(n, at.say)
+    at.say(f"{len(found)} motions, {np.mean(np.abs(np.log10(found)) <= 1.0):.1%} within a tenth and ten times")
+    plot(points, found, at.folder / "accuracy.png")

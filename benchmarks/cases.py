@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.context import FIRST_PAGE, N_TENSIONS, Action, Array, Context, processor, start_python
+from benchmarks.context import N_TENSIONS, Action, Array, Context, processor, start_python
 from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.motion.simulate import simulate
 from sorosim.analysis.results.result import Run
@@ -79,9 +79,8 @@ class Case:
     target: Target | None = None
     paper: float | None = None  # [s]
     unit: str = "s"
-    measure: Callable[[Any], float] | None = None  # reads the figure from what the action returns, instead of its time
+    figure: str = ""  # of a job in a Python of its own: which of its figures it is, instead of the time of the action
     remark: Callable[[Context, Any], str] | None = None  # what else there is to say about what it returned
-    process: bool = False  # starts Python anew
 
 
 # -- actions -------------------------------------------------------------------------------------------------
@@ -159,7 +158,7 @@ def _driven_statics(context: Context) -> Action:
     return action
 
 
-def _shape_at_rest(context: Context) -> Action:
+def at_rest(context: Context) -> Action:
     """One equilibrium from a robot's own start, whose loops are to be closed first."""
 
     def action() -> tuple[list[int], int]:
@@ -184,10 +183,13 @@ def _tubes(context: Context) -> Action:
     return action
 
 
-def _motion(method: str, jacobian: str) -> Callable[[Context], Action]:
+def motion(method: str, jacobian: str | None = None, step: float | None = None) -> Callable[[Context], Action]:
+    """Ten seconds by a method, with its steps fixed or chosen."""
+
     def make(context: Context) -> Action:
         robot = context.robot
-        return lambda: simulate(robot, 10.0, dt_out=0.01, method=method, rtol=1e-3, atol=1e-6, jacobian=jacobian)
+        options: dict[str, Any] = {"rtol": 1e-3, "atol": 1e-6, "jacobian": jacobian, "step": step}
+        return lambda: simulate(robot, context.t_end, dt_out=0.01, method=method, **options)
 
     return make
 
@@ -195,24 +197,21 @@ def _motion(method: str, jacobian: str) -> Callable[[Context], Action]:
 def _cold_start(context: Context) -> Action:
     def action() -> dict[str, float]:
         folder = context.cold_folder()
-        result = start_python(0.1, folder)
+        result = start_python("start", 0.1, folder)
         context.__dict__["warm_folder"] = folder  # compiled once, for all the cases that want it so
         return result
 
     return action
 
 
-def _warm_start(seconds: float) -> Callable[[Context], Action]:
+def warm(job: str, number: float) -> Callable[[Context], Action]:
+    """A job in a new Python, all code compiled."""
+
     def make(context: Context) -> Action:
         folder = context.warm_folder
-        return lambda: start_python(seconds, folder)
+        return lambda: start_python(job, number, folder)
 
     return make
-
-
-def _first_page(context: Context) -> Action:
-    folder = context.warm_folder
-    return lambda: start_python(10.0, folder, FIRST_PAGE)
 
 
 # -- remarks in the table ----------------------------------------------------------------------------------------------
@@ -242,20 +241,31 @@ def _page_remark(_: Context, result: dict[str, float]) -> str:
     return f"{result['states']:.0f} states, {size:.1f} MB; the next page in {1e3 * result['next']:.0f} ms"
 
 
-def of_robot(name: str, case: Case) -> Case:
-    """The case with another robot."""
-    make, remark = case.make, case.remark
-    return replace(
-        case, name=f"{name}: {case.name}", make=lambda context: make(context.of(name)),
-        remark=None if remark is None else lambda context, result: remark(context.of(name), result),
-    )  # fmt: skip
+def of_robot(name: str, *cases: Case) -> tuple[Case, ...]:
+    """The cases with another robot."""
+
+    def moved(case: Case) -> Case:
+        make, remark = case.make, case.remark
+        return replace(
+            case, name=f"{name}: {case.name}", make=lambda context: make(context.of(name)),
+            remark=None if remark is None else lambda context, result: remark(context.of(name), result),
+        )  # fmt: skip
+
+    return tuple(map(moved, cases))
 
 
-def _yardsticks(value: float) -> Target:
+def fd_derivatives(target: Target | None, paper: float, iterations: int = 20) -> Case:
+    """Derivatives of forward dynamics, by the public call."""
+    make = public("forward_dynamics_derivatives", "qvu")
+    return Case("FD derivatives", make, iterations=iterations, target=target, paper=paper)
+
+
+def yardsticks(value: float) -> Target:
+    """A target in yardsticks."""
     return Target(value, "yardsticks")
 
 
-def seconds(value: float, *, scaled: bool = False) -> Target:
+def within(value: float, *, scaled: bool = False) -> Target:
     """A target in seconds, of this machine or scaled to that with a yardstick of 17 us."""
     return Target(value, "s where the yardstick is 17 us" if scaled else "s")
 
@@ -263,101 +273,62 @@ def seconds(value: float, *, scaled: bool = False) -> Target:
 CASES: tuple[Case, ...] = (
     Case("ID, engine", _engine(task.INVERSE), iterations=100),
     Case("ID", public("inverse_dynamics", "qva"), iterations=100),
-    Case("ID + derivatives, engine", _engine(task.INVERSE_DERIVATIVES), iterations=100, target=_yardsticks(4)),
-    Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100, target=_yardsticks(4)),
+    Case("ID + derivatives, engine", _engine(task.INVERSE_DERIVATIVES), iterations=100, target=yardsticks(4)),
+    Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100, target=yardsticks(4)),
     Case("FD, engine", _engine(task.FORWARD), iterations=100),
     Case("FD", public("forward_dynamics", "qvu"), iterations=100),
     Case(
         "FD derivatives, engine", _engine(task.FORWARD_DERIVATIVES), iterations=100,
-        target=_yardsticks(10), paper=PAPER["jacobian"][1],
+        target=yardsticks(10), paper=PAPER["jacobian"][1],
     ),
-    Case(
-        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
-        target=_yardsticks(10), paper=PAPER["jacobian"][1],
-    ),
+    fd_derivatives(yardsticks(10), PAPER["jacobian"][1], 100),
     Case("FD derivatives by differences", _differences, iterations=2, paper=PAPER["jacobian"][0]),
     Case(
         "statics, mean", _statics("analytic"), rounds=5, per=N_TENSIONS,
-        target=seconds(1e-3, scaled=True), paper=PAPER["statics"][1], remark=_statics_remark,
+        target=within(1e-3, scaled=True), paper=PAPER["statics"][1], remark=_statics_remark,
     ),
     Case(
         "statics without Jacobian, mean", _statics("finite-difference"), rounds=3, per=N_TENSIONS,
         paper=PAPER["statics"][0], remark=_statics_remark,
     ),
     Case(
-        "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-        target=seconds(0.6, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
+        "10 s run, BDF", motion("bdf"), rounds=5,
+        target=within(0.6, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
     ),
     Case(
-        "10 s run, CVODE", _motion("cvode", "analytic"), rounds=7,
-        target=seconds(0.15, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
+        "10 s run, CVODE", motion("cvode"), rounds=7,
+        target=within(0.15, scaled=True), paper=PAPER["run"][1], remark=_motion_remark,
     ),
     Case(
-        "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
+        "10 s run, BDF without Jacobian", motion("bdf", "finite-difference"), rounds=3,
         paper=PAPER["run"][0], remark=_motion_remark,
     ),
-    of_robot("hybrid_serial", Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100)),
-    of_robot(
+    *of_robot(
         "hybrid_serial",
-        Case(
-            "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=100,
-            target=seconds(0.16e-3, scaled=True), paper=2.5e-3,
-        ),
+        Case("ID + derivatives", public("inverse_dynamics_derivatives", "qva"), iterations=100),
+        fd_derivatives(within(0.16e-3, scaled=True), 2.5e-3, 100),
+        Case("statics, mean", _driven_statics, rounds=5, per=N_TENSIONS, target=within(1.5e-3, scaled=True),
+             paper=6.3e-3, remark=_statics_remark),
+        Case("10 s run, BDF", motion("bdf"), rounds=5, target=within(0.35, scaled=True), paper=2.49,
+             remark=_motion_remark),
+        Case("10 s run, CVODE", motion("cvode"), rounds=5, paper=2.49, remark=_motion_remark),
+        Case("10 s run, BDF without Jacobian", motion("bdf", "finite-difference"), rounds=3, paper=7.08,
+             remark=_motion_remark),
     ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "statics, mean", _driven_statics, rounds=5, per=N_TENSIONS,
-            target=seconds(1.5e-3, scaled=True), paper=6.3e-3, remark=_statics_remark,
-        ),
-    ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "10 s run, BDF", _motion("bdf", "analytic"), rounds=5,
-            target=seconds(0.35, scaled=True), paper=2.49, remark=_motion_remark,
-        ),
-    ),
-    of_robot(
-        "hybrid_serial",
-        Case("10 s run, CVODE", _motion("cvode", "analytic"), rounds=5, paper=2.49, remark=_motion_remark),
-    ),
-    of_robot(
-        "hybrid_serial",
-        Case(
-            "10 s run, BDF without Jacobian", _motion("bdf", "finite-difference"), rounds=3,
-            paper=7.08, remark=_motion_remark,
-        ),
-    ),
-    of_robot(
+    *of_robot(
         "concentric_tubes",
-        Case(
-            "statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS,
-            target=seconds(2e-3, scaled=True), remark=_statics_remark,
-        ),
+        Case("statics under a force, mean", _tubes, rounds=5, per=N_TENSIONS, target=within(2e-3, scaled=True),
+             remark=_statics_remark),
     ),
     *(
-        of_robot(name, Case("statics", _shape_at_rest, rounds=7, remark=_statics_remark))
+        case
         for name in ("fin_ray", "slider_crank", "continuum_stewart")
+        for case in of_robot(name, Case("statics", at_rest, rounds=7, remark=_statics_remark))
     ),
-    Case(
-        "cold compilation", _cold_start, rounds=1, target=seconds(60),
-        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
-    ),
-    Case(
-        "cached start", _warm_start(0.1), rounds=5, target=seconds(1),
-        measure=lambda result: float(result["job"]), remark=_start_remark, process=True,
-    ),
-    Case(
-        "import sorosim", _warm_start(0.0), rounds=5, target=seconds(0.5),
-        measure=lambda result: float(result["package"]), process=True,
-    ),
-    Case(
-        "peak memory of a 10 s run", _warm_start(10.0), rounds=1, unit="B",
-        measure=lambda result: float(result["peak"]), process=True,
-    ),
-    Case(
-        "first page of a 10 s run", _first_page, rounds=3, target=seconds(2),
-        measure=lambda result: float(result["first"]), remark=_page_remark, process=True,
-    ),
+    Case("cold compilation", _cold_start, rounds=1, target=within(60), figure="job", remark=_start_remark),
+    Case("cached start", warm("start", 0.1), rounds=5, target=within(1), figure="job", remark=_start_remark),
+    Case("import sorosim", warm("start", 0.0), rounds=5, target=within(0.5), figure="package"),
+    Case("peak memory of a 10 s run", warm("start", 10.0), rounds=1, unit="B", figure="peak"),
+    Case("first page of a 10 s run", warm("first_page", 10.0), rounds=3, target=within(2), figure="first",
+         remark=_page_remark),
 )  # fmt: skip

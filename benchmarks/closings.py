@@ -1,18 +1,18 @@
 """Shapes through points and closings of loops, on bases of every kind, beside shapes that are known.
 
-`python -m benchmarks.closings 1000 500` draws so many rods through points and closes so many loops. A rod is bent at
+A rod is bent at
 random; points on it, or a loop at its tip, are what a straight rod has to find. The known shape is one answer, so the
 least energy is at most its own, and what is found should have no more.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import sorosim
+from benchmarks.context import Setting
 from sorosim.base.arrays import Array
 from sorosim.mechanics.robot import Robot
 
@@ -24,6 +24,7 @@ BASES: dict[str, Any] = {
     "planar": {"planar": {"axis": AXIS}}, "free": "free",
 }  # fmt: skip
 LOOPS: dict[str, Any] = {"revolute": {"revolute": {"axis": AXIS}}, "spherical": "spherical", "fixed": "fixed"}
+N_STARTS, N_CLOSINGS = 1000, 500
 MOST_TURN = np.radians(270.0)  # of a rod, in all
 MORE = 1.05  # times the energy of the known shape is more
 
@@ -121,10 +122,11 @@ def closing(rng: np.random.Generator, base: str) -> Trial:
     return Trial(base, robot.loop_gaps(q)["end"][0], elastic(robot, q), least[0], turn(robot, q), least[1], "")
 
 
-def study(n_starts: int, n_closings: int) -> None:
-    """Print failures and energies by base."""
+def study(at: Setting) -> None:
+    """Rods through points and loops to be closed, on bases of every kind, beside known shapes; some ten minutes."""
+    n_starts, n_closings = at.size((N_STARTS, N_CLOSINGS), (len(BASES), len(BASES)))
     for what, trial, n in (("through points", start, n_starts), ("closings", closing, n_closings)):
-        print(f"{what}: failed, more energy than the known shape by 5 %, ratio of energies in the median and at most, "
+        at.say(f"{what}: failed, more energy than the known shape by 5 %, ratio of energies in the median and at most, "
               "missed at most [m], turn at most found and known [deg]")  # fmt: skip
         wrong = 0
         for i, base in enumerate(BASES):
@@ -135,12 +137,9 @@ def study(n_starts: int, n_closings: int) -> None:
                 continue
             ratio = np.array([one.energy / one.known_energy for one in found])
             turns = np.degrees([[one.turn, one.known_turn] for one in found]).max(axis=0)
-            print(f"  {base}, {len(trials)}: {len(trials) - len(found)}, {(ratio > MORE).sum()}, "
+            at.say(f"  {base}, {len(trials)}: {len(trials) - len(found)}, {(ratio > MORE).sum()}, "
                   f"{np.median(ratio):.3g}, {ratio.max():.3g}, {max(one.missed for one in found):.1e}, "
                   f"{turns[0]:.0f}, {turns[1]:.0f}")  # fmt: skip
-            print("".join(sorted({f"    {one.error}\n" for one in trials if one.error})), end="")
-        print(f"{what}: {wrong} of {n} failed or have more energy")
-
-
-if __name__ == "__main__":
-    study(*(int(argument) for argument in sys.argv[1:3]))
+            for error in sorted({one.error for one in trials if one.error}):
+                at.say(f"    {error}")
+        at.say(f"{what}: {wrong} of {n} failed or have more energy")

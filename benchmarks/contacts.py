@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import cache, partial
-from statistics import median
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import Case, of_robot, public
-from benchmarks.context import Action, Context
+from benchmarks.cases import Case, fd_derivatives, of_robot
+from benchmarks.context import Action, Context, thread_seconds
 from benchmarks.loops import motion_case
 from sorosim.files import load
 from sorosim.mechanics.engine import tasks as task
@@ -21,7 +19,6 @@ from sorosim.mechanics.robot import Robot
 # figures of the paper [s]: derivatives, ten seconds by ode15s, by Newmark's method
 CYLINDER = {"derivatives": 2.3e-3, "bdf": 7.8, "newmark": 46.64}
 N_RODS, N_GAUSS = 200, 8  # with both ends ten points each
-ROUNDS = 5
 MATERIAL = {"young": 1e6, "poisson": 0.45, "density": 1100.0}
 
 
@@ -56,23 +53,16 @@ def _inverse(what: task.Task) -> Callable[[Context], Action]:
     return make
 
 
-def _seconds(action: Callable[[], Any]) -> float:
-    samples = []
-    for _ in range(ROUNDS):
-        begin = time.perf_counter()
-        action()
-        samples.append(time.perf_counter() - begin)
-    return median(samples)
-
-
 def _profile(_: Context, __: Any) -> str:
     """Where the time goes: poses, contacts without and with tangents, all."""
     robot = heap(N_RODS)
     engine, zero = robot.engine, np.zeros(robot.ndof)
     loading, ws, external = engine.loading, engine.workspace, engine.external
-    poses = _seconds(lambda: engine.sweep(zero, zero, POSES))
-    forces = _seconds(lambda: loading.add_contacts(loading.packed, external, ws, tangents=False))
-    tangents = _seconds(lambda: loading.add_contacts(loading.packed, external, ws))
+    poses, forces, tangents = thread_seconds(
+        lambda: engine.sweep(zero, zero, POSES),
+        lambda: loading.add_contacts(loading.packed, external, ws, tangents=False),
+        lambda: loading.add_contacts(loading.packed, external, ws),
+    )
     counts, cores = external.contact.counts, len(loading.packed.laws.surfaces.core)
     return (
         f"{counts['active']} contacts of {counts['pairs']} pairs of {cores} cores; poses "
@@ -91,17 +81,12 @@ def _search(n: int) -> Callable[[Context], Action]:
 
 
 CONTACTS: tuple[Case, ...] = (
-    of_robot(
+    *of_robot(
         "contact_cylinder",
-        Case(
-            "FD derivatives",
-            public("forward_dynamics_derivatives", "qvu"),
-            iterations=50,
-            paper=CYLINDER["derivatives"],
-        ),
+        fd_derivatives(None, CYLINDER["derivatives"], 50),
+        motion_case("bdf", 1.0, CYLINDER["bdf"]),
+        motion_case("generalized-alpha", None, CYLINDER["newmark"]),
     ),
-    of_robot("contact_cylinder", motion_case("bdf", 1.0, CYLINDER["bdf"])),
-    of_robot("contact_cylinder", motion_case("generalized-alpha", None, CYLINDER["newmark"])),
     *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
     Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, remark=_profile),
     Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),

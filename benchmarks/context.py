@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,54 +27,25 @@ from sorosim.mechanics.robot import Robot
 
 Array = NDArray[np.float64]
 Action = Callable[[], Any]
+Size = TypeVar("Size")
 
 ROBOT = "cable_manipulator"
 N_TENSIONS, MAX_TENSION = 100, 100.0
 
-START_JOB = """
-import json, os, resource, sys, time
-begin = time.perf_counter()
-import sorosim
-package = time.perf_counter() - begin
-seconds = float(sys.argv[1])
-out = {"package": package}
-if seconds > 0.0:
-    import scipy.integrate, scipy.optimize
-    from sorosim.analysis.equilibria.statics import statics
-    from sorosim.analysis.motion.simulate import simulate
-    from sorosim.files import load
-    imported = time.perf_counter()
-    robot = load("cable_manipulator")
-    statics(robot, {robot.actuator_names[0]: 10.0})
-    run = simulate(robot, seconds)
-    run.tip(), run.energy(), robot.kinematics(run.q[-1], run.qd[-1]), robot.poses(run.q[-1], "arm", [0.0, 0.3, 1.0])
-    out |= {"imports": imported - begin, "job": time.perf_counter() - imported, "cpu": time.process_time()}
-usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-try:
-    # a child starts with its parent's ru_maxrss on Linux; the peak of its own memory is here
-    with open("/proc/self/status") as status:
-        usage = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
-except (OSError, StopIteration):
-    pass
-print(json.dumps(out | {"peak": usage}))
-"""
 
-# from a run in memory to the page that plays it; a child, because the first page of a process loads the libraries
-FIRST_PAGE = """
-import json, sys, tempfile, time
-from pathlib import Path
-import sorosim
-run = sorosim.simulate(sorosim.load("cable_manipulator"), float(sys.argv[1]), dt_out=0.01)
-times = [time.perf_counter()]
-with tempfile.TemporaryDirectory() as folder:
-    page = Path(folder, "run.html")
-    for _ in range(2):
-        run.export_html(page)
-        times.append(time.perf_counter())
-    size = page.stat().st_size
-first, next_ = (end - begin for begin, end in zip(times, times[1:]))
-print(json.dumps({"first": first, "next": next_, "states": len(run.t), "bytes": size}))
-"""
+class Setting(NamedTuple):
+    """Where a study writes its figures, how large it is, and what takes its lines."""
+
+    folder: Path
+    quick: bool = False  # as in `Context`
+    say: Callable[[str], None] = print
+
+    def size(self, usual: Size, small: Size) -> Size:
+        """How much of something is studied."""
+        return small if self.quick else usual
+
+
+JOBS = Path(__file__).with_name("jobs.py")
 
 
 @dataclass
@@ -81,12 +53,22 @@ class Context:
     """What the cases share: robot, state, inputs, reference results, compiled code, samples of the yardstick."""
 
     name: str = ROBOT
+    quick: bool = False  # everything at its smallest, to see whether it runs
     yardsticks: list[float] = field(default_factory=list)
     others: dict[str, Context] = field(default_factory=dict)
 
     def of(self, name: str) -> Context:
         """What the cases of another robot share."""
-        return self.others.setdefault(name, Context(name))
+        return self.others.setdefault(name, Context(name, self.quick))
+
+    def size(self, usual: Size, small: Size) -> Size:
+        """How much of something is timed."""
+        return small if self.quick else usual
+
+    @property
+    def t_end(self) -> float:
+        """Length of the runs of ten seconds [s]."""
+        return self.size(10.0, 0.1)
 
     @cached_property
     def robot(self) -> Robot:
@@ -108,21 +90,22 @@ class Context:
     @cached_property
     def tight_tip(self) -> Array:
         """Tip (n_times, 3) of the 10 s run at rtol 1e-8."""
-        return simulate(self.robot, 10.0, dt_out=0.01, method="cvode", rtol=1e-8, atol=1e-10).tip()
+        return simulate(self.robot, self.t_end, dt_out=0.01, method="cvode", rtol=1e-8, atol=1e-10).tip()
 
     @cached_property
     def _folder(self) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="sorosim-bench-", ignore_cleanup_errors=True)
 
-    def cold_folder(self) -> str:
-        """A new empty folder for compiled code."""
-        return tempfile.mkdtemp(dir=self._folder.name)
+    def cold_folder(self) -> str | None:
+        """A new empty folder for compiled code; None, the usual one, where that has to be quick."""
+        return None if self.quick else tempfile.mkdtemp(dir=self._folder.name)
 
     @cached_property
-    def warm_folder(self) -> str:
-        """A folder in which everything the job needs has been compiled."""
+    def warm_folder(self) -> str | None:
+        """A folder in which everything the jobs need has been compiled."""
         folder = self.cold_folder()
-        start_python(0.1, folder)
+        if folder is not None:
+            start_python("start", 0.1, folder)
         return folder
 
     @cached_property
@@ -163,11 +146,42 @@ def times(action: Action, rounds: int, iterations: int) -> list[float]:
     return samples
 
 
-def start_python(seconds: float, folder: str | None = None, job: str = START_JOB) -> dict[str, float]:
-    """Do the main job in a new Python: import, load, statics, `seconds` of motion (0: only import), poses, energy.
+# of each figure: rounds, and how long one of them is at least [s]; what takes long is timed once
+ROUNDS, ROUND, LONG = 7, 0.004, 3.0
 
-    Returns times [s] of `import sorosim`, of all imports, of the job, the total from start to exit, and the peak memory
-    [B]. `folder` holds the compiled code; None: the usual one. `job` may be other code, with figures of its own.
+
+def thread_seconds(*actions: Action, rounds: int = ROUNDS, least: float = ROUND) -> list[float]:
+    """Median time of a call of each [s], that of this thread: waiting for other work of the machine does not count.
+
+    They take turns, so that what slows the machine down meets all of them.
+    """
+    counts, out = [], [0.0] * len(actions)
+    for k, action in enumerate(actions):
+        action()  # may compile
+        begin = time.thread_time()
+        action()
+        out[k] = time.thread_time() - begin
+        counts.append(max(1, int(least / max(out[k], 1e-7))))
+    samples: list[list[float]] = [[] for _ in actions]
+    for _ in range(rounds):
+        for action, count, once, own in zip(actions, counts, out, samples, strict=True):
+            if once > LONG:
+                continue
+            begin = time.thread_time()
+            for _ in range(count):
+                action()
+            own.append((time.thread_time() - begin) / count)
+    return [median(own) if own else once for own, once in zip(samples, out, strict=True)]
+
+
+class JobError(Exception):
+    """A job in a Python of its own failed; its traceback is a note."""
+
+
+def start_python(job: str, number: float, folder: str | None = None) -> dict[str, float]:
+    """Figures of a job of `jobs` in a new Python, and the total time from start to exit [s].
+
+    `folder` holds the compiled code; None: the usual one.
     """
     environment = dict(os.environ)
     places = [str(Path(sorosim.__file__).resolve().parents[1]), environment.get("PYTHONPATH", "")]
@@ -175,7 +189,12 @@ def start_python(seconds: float, folder: str | None = None, job: str = START_JOB
     if folder is not None:
         environment["SOROSIM_CACHE_DIR"] = folder
     begin = time.perf_counter()
-    command = [sys.executable, "-c", job, str(seconds)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-P", str(JOBS), job, str(number)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     total = time.perf_counter() - begin
+    if done.returncode:
+        lines = done.stderr.splitlines() or [f"exit code {done.returncode}"]
+        error = JobError(f"in a new Python: {lines[-1]}")
+        error.add_note(done.stderr)
+        raise error
     return {**json.loads(done.stdout.splitlines()[-1]), "total": total}

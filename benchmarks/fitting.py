@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import sorosim
-from benchmarks.context import Array
+from benchmarks.context import Array, Setting
 from sorosim.analysis.motion.rollout import rollout
 from sorosim.files import load, load_text
 from sorosim.studies.fitting.model import Model
@@ -43,18 +44,26 @@ TENSIONS = np.array([[0.0, 0.0], [2.0, 0.0], [4.0, 1.0], [6.0, 2.0], [8.0, 4.0]]
 DT, ROWS = 0.02, 31
 SHORT_DT, SHORT_ROWS = 0.01, 21  # a motion that determines little
 NOISE, OUTLIER = 1e-3, 0.05  # m
+FACTORS = (1e-3, 1e-2, 1e2, 1e3)  # of units
 FITS, TRIALS, SHARES = 1000, 20, (0.0, 0.1, 0.2, 0.3)
 SD = f"{1e3 * NOISE:g} mm"
 
 
-def study(fits: int = FITS, say: Callable[[str], None] = print) -> None:
-    """Coverage, null directions, equilibria and motions together, outliers, units, derivatives."""
+def study(at: Setting) -> None:
+    """Intervals, null directions, outliers, units and derivatives of fits; some twenty minutes."""
     beam = load_text(BEAM, "beam.yaml")
-    for case in COVERAGE:
-        say(coverage(beam, case, fits))
-    for part in (null_directions, together, outliers, units, derivatives):
+    for case in at.size(tuple(COVERAGE), ("3 equilibria",)):
+        at.say(coverage(beam, case, at.size(FITS, 2)))
+    parts = (
+        null_directions,
+        together,
+        partial(outliers, trials=at.size(TRIALS, 1), shares=at.size(SHARES, SHARES[1:2])),
+        partial(units, factors=at.size(FACTORS, FACTORS[:1])),
+        partial(derivatives, most=at.size(None, 1)),
+    )
+    for part in parts:
         for line in part(beam):
-            say(line)
+            at.say(line)
 
 
 def equilibria(robot: Any, u: Array) -> Array:
@@ -178,27 +187,27 @@ def together(beam: Any) -> list[str]:
 # -- outliers and units
 
 
-def outliers(beam: Any) -> list[str]:
+def outliers(beam: Any, trials: int, shares: Sequence[float]) -> list[str]:
     """Median error of the modulus where a share of the equilibria is off by 50 mm."""
     true, u = beam.with_values(TRUE), np.array([[x, y] for x in range(0, 10, 2) for y in range(0, 8, 2)], dtype=float)
     x = equilibria(true, u)
     lines = []
     for loss in ("linear", "soft_l1", "huber", "cauchy"):
         rng, errors = np.random.default_rng(4), []
-        for share in SHARES:
+        for share in shares:
             off = []
-            for _ in range(TRIALS):
+            for _ in range(trials):
                 noisy = x + NOISE * rng.standard_normal(x.shape)
                 noisy[rng.permutation(len(x))[: round(share * len(x))]] += OUTLIER * np.array([0.0, 0.6, 0.8])
                 data = sorosim.Measurements(u, positions={"edge": noisy})
                 off.append(abs(sorosim.fit(beam, data, [YOUNG, DENSITY], loss=loss).values[YOUNG] / TRUE[YOUNG] - 1.0))
             errors.append(float(np.median(off)))
-        parts = ", ".join(f"{100.0 * share:g} %: {100.0 * e:.2g} %" for share, e in zip(SHARES, errors, strict=True))
+        parts = ", ".join(f"{100.0 * share:g} %: {100.0 * e:.2g} %" for share, e in zip(shares, errors, strict=True))
         lines.append(f"median error of the modulus, {loss}, by share of outliers: {parts}")
     return lines
 
 
-def units(beam: Any) -> list[str]:
+def units(beam: Any, factors: Sequence[float]) -> list[str]:
     """Columns in another unit, one after the other: named, refused, or not noticed."""
     true, u, t = beam.with_values(TRUE), inputs(ROWS, 2), DT * np.arange(ROWS)
     x = {"edge": moved(true, u), "beam": rollout(true, u[:-1], DT, q0="equilibrium").positions("beam")}
@@ -207,7 +216,7 @@ def units(beam: Any) -> list[str]:
         **{f"{place}.{'xyz'[k]}": (place, k) for place in x for k in range(3)}, "inputs": ("", 0), "t": ("", 0)
     }  # fmt: skip
     for column, (place, k) in columns.items():
-        for factor in (1e-3, 1e-2, 1e2, 1e3) if place else (1e-3, 1e3):
+        for factor in factors if place else factors[:: len(factors) - 1 or 1]:
             y = {name: rows.copy() for name, rows in x.items()}
             if place:
                 y[place][:, k] *= factor
@@ -232,7 +241,7 @@ def units(beam: Any) -> list[str]:
 # -- derivatives
 
 
-def derivatives(beam: Any) -> list[str]:
+def derivatives(beam: Any, most: int | None) -> list[str]:
     """Worst deviation of derivatives from differences of fourth order, over the largest of a unit."""
     places = {"edge": "edge", "mid": sorosim.Anchor("beam", s=0.5, at={"position": [0, 0, "12 mm"]})}
     file = [
@@ -263,7 +272,7 @@ def derivatives(beam: Any) -> list[str]:
          {"u": inputs(9, 3, 3e3, SHORT_DT), "t": t} | sensed),
     ]  # fmt: skip
     lines = []
-    for name, robot, free, given in cases:
+    for name, robot, free, given in cases[:most]:
         worst = deviation(robot, free, **given)
         bad = max(worst, key=lambda one: worst[one])
         kind = "motion" if "t" in given else "equilibria"

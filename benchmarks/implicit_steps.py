@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import itertools
 import resource
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from statistics import median
 from unittest import mock
 
 import numpy as np
 
 import sorosim
+from benchmarks.context import thread_seconds
 from sorosim.analysis.equations.system import OdeSystem
 from sorosim.analysis.motion.march import RobotMarch
 from sorosim.analysis.motion.sparse_steps import SparseSteps
@@ -47,7 +47,7 @@ from sorosim.mechanics.robot import Robot
 STEP = 1e-3  # [s]
 LARGEST_DENSE = {"step": 1000, "statics": 1000}
 ROUNDS = 5
-AT_LEAST, LONG = 0.05, 3.0  # of a round [s]; a call that takes so long is timed once
+AT_LEAST = 0.05  # of a round [s]
 
 
 LENGTH, RADIUS, YOUNG, DENSITY = 2.0, 5e-3, 20e6, 1100.0
@@ -162,11 +162,11 @@ LARGEST = {"ladder": 10_000, "touching": 10_000}
 LARGEST_DENSE_SEARCH = {"touching": 200}
 
 
-def statics_seconds(robot: Robot, on_tree: bool) -> float:
+def statics_seconds(robot: Robot, on_tree: bool, rounds: int = ROUNDS) -> float:
     """Processor time [s] of the search for its equilibrium from the straight shape."""
     least = 0 if on_tree else 10**9
     with mock.patch.object(engine, "ON_TREE", least), mock.patch.object(engine, "ON_SPARSE", least):
-        return _median(lambda: sorosim.statics(robot))
+        return thread_seconds(lambda: sorosim.statics(robot), rounds=rounds, least=AT_LEAST)[0]
 
 
 def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
@@ -200,31 +200,19 @@ def correction(robot: Robot, sparse: bool) -> Callable[[bool], None]:
     return correct_once
 
 
-def seconds(robot: Robot, sparse: bool) -> tuple[float, float]:
+def seconds(robot: Robot, sparse: bool, rounds: int = ROUNDS) -> tuple[float, float]:
     """Processor time [s] of a correction with new factors, and of one with those from before; medians."""
     correct_once = correction(robot, sparse)
-    return tuple(_median(lambda new=new: correct_once(new)) for new in (True, False))  # type: ignore[return-value,misc]
-
-
-def _median(function: Callable[[], object]) -> float:
-    function()  # may compile
-    begin, samples = time.process_time(), list[float]()
-    function()
-    if (once := time.process_time() - begin) > LONG:
-        return once
-    for _ in range(ROUNDS):
-        begin, count = time.process_time(), 0
-        while count == 0 or time.process_time() - begin < AT_LEAST:
-            function()
-            count += 1
-        samples.append((time.process_time() - begin) / count)
-    return median(samples)
+    new, old = thread_seconds(partial(correct_once, True), partial(correct_once, False), rounds=rounds, least=AT_LEAST)
+    return new, old
 
 
 Rows = list[list[float]]
 
 
-def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, dict[str, dict[str, Rows]]]:
+def measure(
+    numbers: Sequence[int], note: Callable[[str], None], rounds: int = ROUNDS
+) -> dict[str, dict[str, dict[str, Rows]]]:
     """Rows (coordinates, time [s]) of each task, robot and way; tasks are corrections of steps and statics.
 
     note : takes a line a measurement, with the most memory that the program had until then.
@@ -240,9 +228,9 @@ def measure(numbers: Sequence[int], note: Callable[[str], None]) -> dict[str, di
             for way in ("sparse", "dense"):
                 times: dict[str, tuple[float, ...]] = {}
                 if way == "sparse" or n <= LARGEST_DENSE["step"]:
-                    times["step"] = seconds(robot, way == "sparse")
+                    times["step"] = seconds(robot, way == "sparse", rounds)
                 if way == "sparse" or n <= LARGEST_DENSE_SEARCH.get(name, LARGEST_DENSE["statics"]):
-                    times["statics"] = (statics_seconds(robot, way == "sparse"),)
+                    times["statics"] = (statics_seconds(robot, way == "sparse", rounds),)
                 for what, found in times.items():
                     out[what][name][way].append([robot.ndof, found[0]])
                     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -274,8 +262,10 @@ def summary(measured: dict[str, dict[str, dict[str, Rows]]]) -> list[str]:
         for name, ways in robots.items():
             sparse, dense = ways["sparse"], ways["dense"]
             ratios = [f"{times / own:.3g} ({n:.0f})" for (n, own), (_, times) in zip(sparse, dense, strict=False)]
-            growth = f"n^{exponent(sparse, 500):.2f} from 500 on, faster from {crossover(sparse, dense):.0f} on"
-            lines.append(f"{what}, {name}: {growth}; times of dense over sparse: {', '.join(ratios)}")
+            least, begin = min(500.0, sparse[-2][0]), crossover(sparse, dense)
+            growth = f"n^{exponent(sparse, least):.2f} from {least:.0f} on"
+            faster = f"faster from {begin:.0f} on" if np.isfinite(begin) else "slower wherever dense ones were timed"
+            lines.append(f"{what}, {name}: {growth}, {faster}; times of dense over sparse: {', '.join(ratios)}")
     return lines
 
 

@@ -10,17 +10,16 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sorosim
+from benchmarks.context import Array, Setting
 from sorosim.base.errors import SorosimError, SorosimWarning
-
-Array = NDArray[np.float64]
 
 # packages, and folders in them
 PACKAGES = {
@@ -69,28 +68,20 @@ class NotComparedError(Exception):
     """Why there is nothing to compare with."""
 
 
-def study(folder: Path) -> None:
-    """Print the table, and write it into a folder."""
-    lines: list[str] = []
-
-    def say(line: str) -> None:
-        print(line, flush=True)
-        lines.append(line)
-
+def study(at: Setting) -> None:
+    """Robots in the files of installed packages beside Pinocchio, MuJoCo and Drake; some minutes."""
     rows: list[Row] = []
     for package, folders in PACKAGES.items():
         try:
             where = distribution(package)
         except PackageNotFoundError:
-            say(f"\n{package}: not installed")
+            at.say(f"{package}: not installed")
             continue
-        say(f"\n{package} {where.version}")
-        for path in files(Path(str(where.locate_file(one))) for one in folders):
+        at.say(f"{package} {where.version}")
+        for path in islice(files(Path(str(where.locate_file(one))) for one in folders), at.size(None, 2)):
             rows.append(compared(path))
-            say(text(rows[-1]))
-    say("")
-    say(summary(rows))
-    (folder / "imports.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            at.say(text(rows[-1]))
+    at.say(summary(rows))
 
 
 def files(folders: Iterator[Path]) -> Iterator[Path]:

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.optimize
 
 import sorosim
-from benchmarks.cases import Case, Target
-from benchmarks.context import Action, Array, Context
+from benchmarks.cases import Case, within
+from benchmarks.context import Action, Array, Context, Setting
 from sorosim.analysis.equations.system import StaticSystem
 from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.inversion.inverse import inverse
@@ -85,9 +85,9 @@ def _plate(_: Context) -> Action:
 
 INVERSE: tuple[Case, ...] = (
     Case("inverse statics from rest, random positions in reach", _cold, rounds=5, per=N,
-         target=Target(2e-3, "s where the yardstick is 17 us")),
+         target=within(2e-3, scaled=True)),
     Case("inverse statics along a circle, two-segment arm", _warm, rounds=5, per=STEPS,
-         target=Target(0.5e-3, "s where the yardstick is 17 us")),
+         target=within(0.5e-3, scaled=True)),
     Case("inverse statics along a circle, continuum Stewart platform", _plate, rounds=5, per=STEPS),
 )  # fmt: skip
 
@@ -179,15 +179,18 @@ SUBJECTS: tuple[Callable[[], Subject], ...] = (
 )  # fmt: skip
 
 
-def study(say: Callable[[str], None] = print) -> None:
-    """Shares and times of targets in reach, along paths and out of reach, the last against a second optimiser."""
-    for make in SUBJECTS:
-        subject, context = make(), Context()
-        say(f"{subject.name}: {len(subject.bounds)} inputs up to {subject.high:g} N, {subject.robot.ndof} coordinates")
-        for line in (_in_reach(subject), _along(subject, COARSE), _along(subject, FINE), _out_of_reach(subject)):
-            say(f"  {line}")
-        yardstick = float(np.median(context.measure_yardstick()))
-        say(f"  yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
+def study(at: Setting) -> None:
+    """Inverse statics of five robots: targets in reach, along paths, and out of reach beside SLSQP; many minutes."""
+    for make in at.size(SUBJECTS, SUBJECTS[1:2]):
+        subject = make()
+        subject.n_reachable, subject.n_far = at.size((subject.n_reachable, subject.n_far), (3, 1))
+        at.say(
+            f"{subject.name}: {len(subject.bounds)} inputs up to {subject.high:g} N, {subject.robot.ndof} coordinates"
+        )
+        at.say(f"  {_in_reach(subject)}")
+        for n_goals in at.size((COARSE, FINE), (20,)):
+            at.say(f"  {_along(subject, n_goals)}")
+        at.say(f"  {_out_of_reach(subject)}")
 
 
 def _in_reach(subject: Subject) -> str:

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.cases import Case, of_robot
+from benchmarks.cases import Case, at_rest, of_robot
 from benchmarks.context import Action, Context
 from benchmarks.implicit_steps import correction, stack
 from sorosim.analysis.equilibria.statics import statics
@@ -61,12 +61,6 @@ def _transposed(context: Context) -> Action:
     return lambda: robot.forward_dynamics_vjp(q, qd, u=u, qdd_bar=qdd)
 
 
-def _tubes(_: Context) -> Action:
-    """The equilibrium of the file."""
-    robot = load("concentric_tubes")
-    return lambda: statics(robot)
-
-
 def _platform(_: Context) -> Action:
     """Poses of the plate, each from the one before, as it tilts round."""
     robot = load("continuum_stewart")
@@ -91,7 +85,7 @@ LARGE: tuple[Case, ...] = (
     Case(f"ID + derivatives, a rod of {N_ELEMENTS} elements", _elements(task.INVERSE_DERIVATIVES), iterations=20),
     Case("product with FD derivatives (jvp)", _product, iterations=100),
     Case("transposed product with FD derivatives (vjp)", _transposed, iterations=100),
-    of_robot("underwater_vehicle", Case("product with FD derivatives (jvp)", _product, iterations=100)),
-    Case("an equilibrium of concentric_tubes", _tubes, rounds=5),
+    *of_robot("underwater_vehicle", Case("product with FD derivatives (jvp)", _product, iterations=100)),
+    *of_robot("concentric_tubes", Case("an equilibrium", at_rest, rounds=5)),
     Case("a pose of continuum_stewart by InverseSolver", _platform, rounds=5, per=STEPS),
 )  # fmt: skip

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.context import Setting
+
 MEMBERS, STEPS, EPISODES = 16, 600_000, 100
 
 
-def learn(folder: Path, say: Callable[[str], None] = print) -> None:
-    """Train, and write the curve to `folder`."""
+def study(at: Setting) -> None:
+    """PPO of Stable-Baselines3 on the task of reaching; some ten minutes."""
     import gymnasium
     import torch
     from stable_baselines3 import PPO
@@ -39,6 +40,7 @@ def learn(folder: Path, say: Callable[[str], None] = print) -> None:
                 self.rows.append((self.num_timesteps, mean, time.perf_counter() - self.begin))
 
     torch.set_num_threads(1)
+    n_steps, episodes = at.size((STEPS, EPISODES), (1, 1))  # at least one rollout of all members
     members = make_vec_env("sorosim/Reach-v0", MEMBERS, seed=0)
     policy: Any = {"net_arch": [128, 128], "log_std_init": -0.5}
     model = PPO(
@@ -46,19 +48,19 @@ def learn(folder: Path, say: Callable[[str], None] = print) -> None:
         policy_kwargs=policy, seed=0, device="cpu",
     )  # fmt: skip
     env, curve = gymnasium.make("sorosim/Reach-v0"), Curve()
-    say("before: return {:.1f}, success {:.0%}".format(*evaluate(model, env)))
-    model.learn(STEPS, curve)
+    at.say("before: return {:.1f}, success {:.0%}".format(*evaluate(model, env, episodes)))
+    model.learn(n_steps, curve)
     steps, means, seconds = np.array(curve.rows).T
-    say(f"{STEPS} steps in {seconds[-1]:.0f} s, {STEPS / seconds[-1]:.0f} a second")
-    say("after: return {:.1f}, success {:.0%}".format(*evaluate(model, env)))
-    model.save(folder / "reach.zip")
-    plot(steps, means, seconds, folder / "reach.png")
+    at.say(f"{steps[-1]:.0f} steps in {seconds[-1]:.0f} s, {steps[-1] / seconds[-1]:.0f} a second")
+    at.say("after: return {:.1f}, success {:.0%}".format(*evaluate(model, env, episodes)))
+    model.save(at.folder / "reach.zip")
+    plot(steps, means, seconds, at.folder / "reach.png")
 
 
-def evaluate(model: Any, env: Any) -> tuple[float, float]:
+def evaluate(model: Any, env: Any, episodes: int) -> tuple[float, float]:
     """Mean return of episodes with the mean actions of a policy, and the part that ends at its goal."""
-    returns, successes = np.zeros(EPISODES), np.zeros(EPISODES)
-    for k in range(EPISODES):
+    returns, successes = np.zeros(episodes), np.zeros(episodes)
+    for k in range(episodes):
         seen, over = env.reset(seed=1_000_000 + k)[0], False
         while not over:
             seen, reward, ended, late, info = env.step(model.predict(seen, deterministic=True)[0])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.context import Setting
 from sorosim.view.interactive.live import live
 from sorosim.view.interactive.session import Session
 from sorosim.view.interactive.state import LiveState
@@ -34,18 +35,18 @@ class Pace(NamedTuple):
     busy: float  # processor time of the process per second
 
 
-def study(say: Callable[[str], None] = print, names: Sequence[str] = ROBOTS) -> list[Pace]:
-    """Each robot with its first slider moved, pulled at, without a browser: what the server does."""
-    say("robot, frames per second, real-time factor, ms from the first grab to its frame, processor time per second")
-    paces = []
-    for name in names:
-        paces.append(one := measure(name))
-        say(f"{one.robot}: {one.rate:.1f}, {one.factor:.3f}, {1e3 * one.grab:.0f}, {one.busy:.2f}")
-    return paces
+def study(at: Setting) -> None:
+    """Frames per second and real-time factors of six robots that are pulled at, without a browser; a minute or two."""
+    import viser  # noqa: F401, the page needs it
+
+    at.say("robot, frames per second, real-time factor, ms from the first grab to its frame, processor time per second")
+    for name in at.size(ROBOTS, ROBOTS[:1]):
+        one = measure(name, at.size(SECONDS, 0.5))
+        at.say(f"{one.robot}: {one.rate:.1f}, {one.factor:.3f}, {1e3 * one.grab:.0f}, {one.busy:.2f}")
 
 
-def measure(name: str) -> Pace:
-    """The pace of a robot."""
+def measure(name: str, seconds: float) -> Pace:
+    """The pace of a robot over so many seconds."""
     with live(name, port=0, block=False) as shown:
         session = shown.session
         _wait(session, lambda state: state.t > 0.0)
@@ -58,7 +59,7 @@ def measure(name: str) -> Pace:
         assert point is not None
         session.aim(point[0] + PULL * session.size * np.array([0.0, 1.0, 1.0]))
         first, clock, processor = session.state, time.perf_counter(), time.process_time()
-        time.sleep(SECONDS)
+        time.sleep(seconds)
         last, elapsed = session.state, time.perf_counter() - clock
         if last.paused:
             raise RuntimeError(f"{name}: {last.message}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.cases import Case, of_robot, public, seconds
+from benchmarks.cases import Case, fd_derivatives, of_robot, within
 from benchmarks.context import Action, Array, Context
 from benchmarks.loops import motion_case
 from sorosim.mechanics.loads.base import LoadLaw
@@ -55,15 +55,12 @@ def _derivatives(kind: str) -> Callable[[Context], Action]:
 
 
 LOADS: tuple[Case, ...] = (
-    of_robot(
+    *of_robot(
         "underwater_vehicle",
-        Case(
-            "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=20,
-            target=seconds(0.8e-3, scaled=True), paper=VEHICLE["derivatives"],
-        ),
+        fd_derivatives(within(0.8e-3, scaled=True), VEHICLE["derivatives"]),
+        motion_case("bdf", 0.3, VEHICLE["bdf"]),
+        motion_case("generalized-alpha", None, VEHICLE["newmark"]),
     ),
-    of_robot("underwater_vehicle", motion_case("bdf", 0.3, VEHICLE["bdf"])),
-    of_robot("underwater_vehicle", motion_case("generalized-alpha", None, VEHICLE["newmark"])),
     Case("FD derivatives, a compiled load per length", _derivatives("compiled"), iterations=100),
     Case("FD derivatives, the same load in NumPy", _derivatives("NumPy"), iterations=100),
     Case("FD derivatives, the same load by its value alone", _derivatives("value"), iterations=100),

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from benchmarks.cases import Case, of_robot, public, seconds
-from benchmarks.context import Action, Context
-from sorosim.analysis.equilibria.statics import statics
-from sorosim.analysis.motion.simulate import simulate
+from benchmarks.cases import Case, at_rest, fd_derivatives, motion, of_robot, within
+from benchmarks.context import Context
 from sorosim.analysis.results.result import Run
 
 # figures of the paper with its analytic Jacobian [s]: derivatives; ten seconds by ode15s, by Newmark's method; statics
 FIN_RAY = {"derivatives": 23.7e-3, "bdf": 994.0, "newmark": 69.0}
 PARALLEL = {"derivatives": 5.1e-3, "bdf": 2.46, "newmark": 17.6, "statics": 9.0e-3}
 MANIPULATOR_NEWMARK = 24.4
-
-
-def _motion(method: str, step: float | None = None) -> Callable[[Context], Action]:
-    def make(context: Context) -> Action:
-        return lambda: simulate(context.robot, 10.0, dt_out=0.01, method=method, rtol=1e-3, atol=1e-6, step=step)
-
-    return make
-
-
-def _statics(context: Context) -> Action:
-    return lambda: statics(context.robot)
 
 
 def _remark(_: Context, result: Run) -> str:
@@ -38,28 +23,24 @@ def _remark(_: Context, result: Run) -> str:
 def motion_case(method: str, target: float | None, paper: float | None, step: float | None = None) -> Case:
     """Ten seconds by a method, with its steps fixed or chosen."""
     return Case(
-        f"10 s run, {method}", _motion(method, step), rounds=3,
-        target=None if target is None else seconds(target, scaled=True), paper=paper, remark=_remark,
-    )  # fmt: skip
-
-
-def _derivatives(target: float, paper: float) -> Case:
-    return Case(
-        "FD derivatives", public("forward_dynamics_derivatives", "qvu"), iterations=20,
-        target=seconds(target, scaled=True), paper=paper,
+        f"10 s run, {method}", motion(method, step=step), rounds=3,
+        target=None if target is None else within(target, scaled=True), paper=paper, remark=_remark,
     )  # fmt: skip
 
 
 LOOPS: tuple[Case, ...] = (
     motion_case("generalized-alpha", None, MANIPULATOR_NEWMARK),
-    of_robot("fin_ray", _derivatives(0.8e-3, FIN_RAY["derivatives"])),
-    of_robot("fin_ray", motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01)),
-    of_robot("fin_ray", motion_case("bdf", 60.0, FIN_RAY["bdf"])),
-    of_robot("hybrid_parallel", _derivatives(0.35e-3, PARALLEL["derivatives"])),
-    of_robot("hybrid_parallel", motion_case("generalized-alpha", 0.6, PARALLEL["bdf"])),
-    of_robot("hybrid_parallel", motion_case("bdf", 0.6, PARALLEL["bdf"])),
-    of_robot(
+    *of_robot(
+        "fin_ray",
+        fd_derivatives(within(0.8e-3, scaled=True), FIN_RAY["derivatives"]),
+        motion_case("generalized-alpha", 6.0, FIN_RAY["newmark"], 0.01),
+        motion_case("bdf", 60.0, FIN_RAY["bdf"]),
+    ),
+    *of_robot(
         "hybrid_parallel",
-        Case("statics", _statics, rounds=9, target=seconds(2e-3, scaled=True), paper=PARALLEL["statics"]),
+        fd_derivatives(within(0.35e-3, scaled=True), PARALLEL["derivatives"]),
+        motion_case("generalized-alpha", 0.6, PARALLEL["bdf"]),
+        motion_case("bdf", 0.6, PARALLEL["bdf"]),
+        Case("statics", at_rest, rounds=9, target=within(2e-3, scaled=True), paper=PARALLEL["statics"]),
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.algorithms import solve_mass
-from benchmarks.rigid_trees import seconds
+from benchmarks.context import thread_seconds
 from sorosim.mechanics.model.body import RigidBody
 from sorosim.mechanics.model.description import Description
 from sorosim.mechanics.model.joints.revolute import Revolute
@@ -56,7 +56,7 @@ def measure(numbers: Sequence[int]) -> dict[str, dict[int, float]]:
             for name, solve in ALGORITHMS.items()
             if n <= DENSE_UPTO or name in ("articulated", "fixman")
         }
-        for name, seconds_each in zip(actions, seconds(*actions.values()), strict=True):
+        for name, seconds_each in zip(actions, thread_seconds(*actions.values()), strict=True):
             times[name][n] = seconds_each
     return times
 

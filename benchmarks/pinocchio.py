@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from benchmarks.cases import Case, amount
-from benchmarks.context import Action, Context
-from benchmarks.rigid_trees import PEERS, pinocchio, public_calls, seconds, tree
+from benchmarks.context import Action, Context, thread_seconds
+from benchmarks.rigid_trees import PEERS, pinocchio, public_calls, tree
 from sorosim.mechanics.robot import Robot
 
 NAMES = {
@@ -32,7 +32,7 @@ def _compared(n: int, operation: str) -> Callable[[Context, Any], str]:
             theirs = pinocchio(robot)[PEERS[operation]]
         except ImportError:
             return "Pinocchio is not installed"
-        ours, peer = seconds(public_calls(robot)[operation], theirs)
+        ours, peer = thread_seconds(public_calls(robot)[operation], theirs)
         return f"Pinocchio {amount(peer, 's')}; ours / Pinocchio {ours / peer:.2f}"
 
     return remark

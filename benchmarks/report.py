@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import platform
 import statistics
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.cases import REFERENCE_YARDSTICK, Case, amount
-from benchmarks.context import Context, processor
+from benchmarks.context import Context
 
-LIBRARIES = ("sorosim", "numpy", "scipy", "numba", "scikit-sundae")
 YARDSTICK = "yardstick: numpy.linalg.solve, 48 x 48"
 
 
@@ -24,9 +18,9 @@ class Row(NamedTuple):
     """One line of the table."""
 
     name: str
-    median: float  # [s], or bytes
+    median: float | None  # [s], or bytes; None: it failed
     unit: str  # "s" or "B"
-    yardstick: float  # as measured just before and after [s]
+    yardstick: float | None  # as measured just before and after [s]
     yardsticks: float | None
     scaled: float | None  # where the yardstick is 17 us [s]
     target: str
@@ -34,6 +28,7 @@ class Row(NamedTuple):
     paper: float | None  # [s]
     ratio: float | None  # paper's figure over ours
     remark: str
+    failed: str = ""  # the error in a sentence
 
 
 class Timed(NamedTuple):
@@ -41,15 +36,31 @@ class Timed(NamedTuple):
 
     case: Case
     median: float  # of the times of a call [s]
-    results: Sequence[Any]  # what the calls returned; the last one's, unless the case measures itself
+    results: Sequence[Any]  # what the calls returned; the last one's, but for jobs
     yardsticks: Sequence[float]  # samples from just before and after [s]
+
+
+def sentence(error: Exception) -> str:
+    """An error in one line."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def failed_row(case: Case, error: Exception) -> Row:
+    """The row of a case that raised an error."""
+    return Row(case.name, None, case.unit, None, None, None, "", None, case.paper, None, "", sentence(error))
 
 
 def make_row(timed: Timed, context: Context) -> Row:
     """The row of a case. Its yardstick is that of its own minute, for the machine may have other work in the next."""
     case, median, results, samples = timed
-    figure = median / case.per if case.measure is None else statistics.median(map(case.measure, results))
-    yardstick, relative = statistics.median(samples), case.unit == "s" and not case.process
+    figure = statistics.median(result[case.figure] for result in results) if case.figure else median / case.per
+    if not np.isfinite(figure):
+        raise ArithmeticError(f"its figure is {figure}")
+    yardstick, relative = statistics.median(samples), case.unit == "s" and not case.figure
+    remark = "" if case.remark is None else case.remark(context, results[-1])
+    # what is quick is smaller, too
+    target, paper = context.size((case.target, case.paper), (None, None))
     return Row(
         name=case.name,
         median=figure,
@@ -57,17 +68,17 @@ def make_row(timed: Timed, context: Context) -> Row:
         yardstick=yardstick,
         yardsticks=figure / yardstick if relative else None,
         scaled=figure * REFERENCE_YARDSTICK / yardstick if relative else None,
-        target="" if case.target is None else str(case.target),
-        met=None if case.target is None else case.target.met(figure, yardstick),
-        paper=case.paper,
-        ratio=None if case.paper is None else case.paper / figure,
-        remark="" if case.remark is None else case.remark(context, results[-1]),
+        target="" if target is None else str(target),
+        met=None if target is None else target.met(figure, yardstick),
+        paper=paper,
+        ratio=None if paper is None else paper / figure,
+        remark="; ".join(filter(None, ("quick" if context.quick else "", remark))),
     )
 
 
 def yardstick_row(context: Context) -> Row:
     """The yardstick's own row, the first of every table."""
-    samples = 1e6 * np.array(context.yardsticks)
+    samples = 1e6 * np.array(context.yardsticks or context.measure_yardstick())
     remark = f"{samples.min():.1f} to {samples.max():.1f} us in {len(samples)} samples"
     median = statistics.median(context.yardsticks)
     return Row(YARDSTICK, median, "s", median, 1.0, REFERENCE_YARDSTICK, "", None, None, None, remark)
@@ -92,7 +103,7 @@ def table(rows: Sequence[Row]) -> str:
             "" if row.met is None else "yes" if row.met else "NO",
             amount(row.paper, "s"),
             "" if row.ratio is None else f"{row.ratio:.1f} x",
-            row.remark,
+            f"failed: {row.failed}" if row.failed else row.remark,
         )
         for row in rows
     ]
@@ -104,18 +115,6 @@ def table(rows: Sequence[Row]) -> str:
         return "  ".join(cells).rstrip()
 
     return "\n".join([text(head), "  ".join("-" * w for w in widths), *map(text, lines), *_NOTES])
-
-
-def record(rows: Sequence[Row], folder: Path) -> Path:
-    """Write rows with processor and versions to comparison-TIME.json; returns the file."""
-    now = datetime.now(UTC)
-    machine = {"machine": processor(), "platform": platform.platform(), "python": platform.python_version()}
-    versions = {name: version(name) for name in LIBRARIES}
-    content = {"time": now.isoformat(), **machine, "versions": versions, "rows": [row._asdict() for row in rows]}
-    folder.mkdir(exist_ok=True)
-    path = folder / f"comparison-{now:%Y%m%dT%H%M%S}.json"
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    return path
 
 
 _NOTES = (

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.compiled_loop import compiled_loop
+from benchmarks.context import Action, Array, thread_seconds
 from sorosim.base.compiled import entry
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.dynamics.articulation import Articulation
@@ -26,14 +24,9 @@ from sorosim.mechanics.model.joints.revolute import Revolute
 from sorosim.mechanics.model.link import WORLD, Link
 from sorosim.mechanics.robot import Robot
 
-Array = NDArray[np.float64]
-Action = Callable[[], Any]
-
 # name -> links on each link; 1 is a chain
 SHAPES = {"chain": 1, "two each": 2, "five each": 5}
 NUMBERS = (2, 5, 10, 20, 50, 100, 200, 500)
-# of each figure: rounds, and how long one of them is at least [s]
-ROUNDS, ROUND = 7, 0.004
 # calls of compiled code in one compiled loop, times links
 CALLS = 1000
 
@@ -119,11 +112,12 @@ def recorded_calls(
         table.update(originals)
 
 
-def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
+def compiled_calls(robot: Robot, quick: bool = False) -> tuple[dict[str, Action], dict[str, Action]]:
     """The compiled functions behind them, their arguments at hand: no checks, no arrays made.
 
-    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `n_repeats`.
-    What NumPy has a part in is left out; `public_calls` has it.
+    First called from Python, which takes all arguments apart at every call; then from a compiled loop, see `n_repeats`,
+    but where that is to be quick, for a loop takes many seconds to compile. What NumPy has a part in is left out;
+    `public_calls` has it.
     """
     prepared: dict[str, Action] = {}
     looped: dict[str, Action] = {}
@@ -138,7 +132,8 @@ def compiled_calls(robot: Robot) -> tuple[dict[str, Action], dict[str, Action]]:
         with by_engine, recorded_calls(calls, vars(articulation), used):
             action()
         prepared[name] = partial(replay, [(entry(function, *arguments), arguments) for function, arguments in calls])
-        looped[name] = compiled_loop(calls, n_repeats(robot))
+        if not quick:
+            looped[name] = compiled_loop(calls, n_repeats(robot))
     return prepared, looped
 
 
@@ -210,27 +205,6 @@ def pinocchio(robot: Robot) -> dict[str, Action]:
 # -- timing ----------------------------------------------------------------------------------------------------------
 
 
-def seconds(*actions: Action) -> list[float]:
-    """Median time of a call of each, that of this thread: waiting for other work of the machine does not count.
-
-    They take turns, so that what slows the machine down meets all of them.
-    """
-    counts = []
-    for action in actions:
-        action()
-        begin = time.thread_time()
-        action()
-        counts.append(max(1, int(ROUND / max(time.thread_time() - begin, 1e-7))))
-    times: list[list[float]] = [[] for _ in actions]
-    for _ in range(ROUNDS):
-        for action, count, samples in zip(actions, counts, times, strict=True):
-            begin = time.thread_time()
-            for _ in range(count):
-                action()
-            samples.append((time.thread_time() - begin) / count)
-    return [median(samples) for samples in times]
-
-
 class Timings(NamedTuple):
     """Times [s] of one tree, by the names of the operations."""
 
@@ -241,13 +215,17 @@ class Timings(NamedTuple):
     mass_solves: dict[str, float]
 
 
-def time_tree(robot: Robot) -> Timings:
-    """Time all of one tree; nothing of Pinocchio where it is not installed."""
+def time_tree(robot: Robot, quick: bool = False) -> Timings:
+    """Time all of one tree; nothing of Pinocchio where it is not installed.
+
+    Where that is to be quick, the time of compiled code is that of calls from Python.
+    """
     try:
         theirs = pinocchio(robot)
     except ImportError:
         theirs = {}
-    groups = public_calls(robot), *compiled_calls(robot), theirs, mass_solves(robot)
-    measured = iter(seconds(*(action for group in groups for action in group.values())))
+    groups = public_calls(robot), *compiled_calls(robot, quick), theirs, mass_solves(robot)
+    measured = iter(thread_seconds(*(action for group in groups for action in group.values())))
     timings = Timings(*({name: next(measured) for name in group} for group in groups))
-    return timings._replace(kernel={name: value / n_repeats(robot) for name, value in timings.kernel.items()})
+    kernel = {name: value / n_repeats(robot) for name, value in timings.kernel.items()}
+    return timings._replace(kernel=timings.prepared if quick else kernel)

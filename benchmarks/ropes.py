@@ -1,23 +1,18 @@
 """The seven experiments of cosseratbench: sorosim beside PyElastica and MuJoCo, on one thread (docs/peers.md).
 
-`OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python -m benchmarks.ropes` prints a table; it needs the packages
-cosseratbench, pyelastica and mujoco before 4.
+It needs the packages cosseratbench, pyelastica and mujoco before 4.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
-import statistics
-import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 import sorosim
+from benchmarks.context import Setting
 from sorosim.base.arrays import Array
 from sorosim.files import load_text
 from sorosim.mechanics.robot import Robot
@@ -358,60 +353,30 @@ SOLVERS = ("sorosim", "pyelastica", "mujoco")
 
 
 def errors_of(result: Any) -> dict[str, float]:
-    """What an experiment measured."""
-    return {name: float(value) for name, value in {**result.metrics, **result.observations}.items()}
+    """What an experiment measured; what it has not, as a depth without obstacles, is not finite there."""
+    found = {**(result.metrics or {}), **(result.observations or {})}
+    return {name: float(value) for name, value in found.items() if np.isfinite(value)}
 
 
-def rows(experiments: list[str], solvers: list[str], repeats: int, choices: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Measured times and errors: medians of runs one after the other."""
+def study(at: Setting) -> None:
+    """The seven experiments of cosseratbench beside PyElastica and MuJoCo, processor's time and the clock's."""
     from cosseratbench import run
-    from cosseratbench.registry import load_experiment, load_solver
+    from cosseratbench.registry import EXPERIMENTS, load_experiment, load_solver, names
 
+    experiments, solvers = at.size((names(EXPERIMENTS), SOLVERS), (["cantilever"], SOLVERS[:1]))
     for name in experiments:
-        experiment = load_experiment(name)
         for solver_name in solvers:
-            times = []
-            for _ in range(repeats):
-                solver = Timed(SorosimSolver(name, **choices) if solver_name == "sorosim" else load_solver(solver_name))
-                try:
-                    result = run(experiment, solver)
-                except (ValueError, RuntimeError) as error:  # another version of the library than the adapter's
-                    yield {
-                        "experiment": name,
-                        "solver": solver_name,
-                        "time": None,
-                        "errors": {},
-                        "failure": repr(error)[:200],
-                    }
-                    break
-                times.append((solver.processor_time, result.wall_time or 0.0))
-                if result.failure or result.missing:
-                    break
-            if not times:
+            try:
+                solver = Timed(SorosimSolver(name) if solver_name == SOLVERS[0] else load_solver(solver_name))
+                result = run(load_experiment(name), solver)
+            except (
+                ValueError,
+                RuntimeError,
+                ImportError,
+            ) as error:  # other versions than those of the adapters
+                at.say(f"{name:11s} {solver_name:11s} {error!r:.200}")
                 continue
-            medians = [statistics.median(column) for column in zip(*times, strict=True)]
-            yield {
-                "experiment": name, "solver": solver_name, "time": medians,
-                "failure": result.failure or ", ".join(result.missing or ()),
-                "errors": errors_of(result) if result.metrics else {},
-            }  # fmt: skip
-
-
-def main(arguments: list[str]) -> None:
-    """Run and print."""
-    from cosseratbench.registry import EXPERIMENTS, names
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("experiments", nargs="*", help="names; default: all seven")
-    parser.add_argument("--solvers", default=",".join(SOLVERS))
-    parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--choice", type=json.loads, default={}, help="JSON that overrides CHOICES")
-    given = parser.parse_args(arguments)
-    for row in rows(given.experiments or names(EXPERIMENTS), given.solvers.split(","), given.repeats, given.choice):
-        shown = ", ".join(f"{name} {value:.2e}" for name, value in row["errors"].items())
-        took = "" if row["time"] is None else "{:.2f} s ({:.2f})".format(*row["time"])
-        print(f"{row['experiment']:11s} {row['solver']:11s} {took:>18s}  {row['failure'] or shown}", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+            shown = ", ".join(f"{key} {value:.2e}" for key, value in errors_of(result).items())
+            took = f"{solver.processor_time:.2f} s ({result.wall_time or 0.0:.2f})"
+            failed = result.failure or ", ".join(result.missing or ())
+            at.say(f"{name:11s} {solver_name:11s} {took:>18s}  {failed or shown}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 
+from benchmarks.context import thread_seconds
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.model.basis import Strain
 from sorosim.mechanics.model.description import Description
@@ -22,7 +21,6 @@ from sorosim.mechanics.robot import Robot
 # children of a rod of a bush, at a third of it, two thirds and its tip
 CHILDREN = 3
 DEPTH = 4
-ROUNDS = 7
 
 _ROD = Rod((Division(0.1, Circle(0.005), Material(1e6, poisson=0.5, density=1000.0), Strain(torsion=1, bending=1),
                      quadrature=4),))  # fmt: skip
@@ -61,15 +59,7 @@ def seconds(robot: Robot) -> float:
     rng = np.random.default_rng(0)
     q, qd, qdd = 0.1 * rng.normal(size=(3, robot.ndof))
     none, evaluate = np.zeros(0), robot.engine.evaluate
-    evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, none)
-    samples = []
-    for _ in range(ROUNDS):
-        begin, count = time.perf_counter(), 0
-        while time.perf_counter() - begin < 0.02:
-            evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, none)
-            count += 1
-        samples.append((time.perf_counter() - begin) / count)
-    return median(samples)
+    return thread_seconds(lambda: evaluate(task.INVERSE_DERIVATIVES, q, qd, qdd, none))[0]
 
 
 def measure(numbers: Sequence[int]) -> dict[str, list[float]]:

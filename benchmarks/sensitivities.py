@@ -29,13 +29,13 @@ def _equilibrium(context: Context) -> Action:
     return lambda: by.equilibrium(eq)
 
 
-def _rows(name: str) -> list[Case]:
+def _rows(name: str) -> tuple[Case, ...]:
     makers: dict[str, tuple[Callable[[Context], Action], int]] = {
         "three numbers of the file: prepared": (_prepared, 3),
         "FD derivatives by three numbers": (_forward, 20),
         "derivatives of an equilibrium by three numbers": (_equilibrium, 20),
     }
-    return [of_robot(name, Case(what, make, iterations=n)) for what, (make, n) in makers.items()]
+    return of_robot(name, *(Case(what, make, iterations=n) for what, (make, n) in makers.items()))
 
 
 SENSITIVITIES: tuple[Case, ...] = tuple(case for name in NAMES for case in _rows(name))

@@ -47,11 +47,11 @@ def arm() -> Robot:
     return Robot(Description("arm of constant strains", tuple(links), gravity=GRAVITY))
 
 
-def ours(threads: int | None) -> Point:
+def ours(threads: int | None, members: int) -> Point:
     """A second of all members, which swing under gravity."""
     robot = arm()
-    batch = Batch(robot, MEMBERS, 1.0 / RATE, substeps=SUBSTEPS, threads=threads)
-    u = np.zeros((MEMBERS, RATE, 0))
+    batch = Batch(robot, members, 1.0 / RATE, substeps=SUBSTEPS, threads=threads)
+    u = np.zeros((members, RATE, 0))
 
     straight = _tip(robot, np.zeros(robot.ndof))
 
@@ -59,10 +59,10 @@ def ours(threads: int | None) -> Point:
         batch.reset()
         return _tip(robot, np.asarray(batch.rollout(u).q[0, -1])) - straight
 
-    return _timed(f"sorosim, {batch.threads} threads", move, MEMBERS, 1.0)
+    return _timed(f"sorosim, {batch.threads} threads", move, members, 1.0)
 
 
-def theirs() -> Iterator[Point]:
+def theirs(members: int, t_end: float) -> Iterator[Point]:
     """The same in soromox: members by `vmap`, solvers of diffrax."""
     import diffrax
     import jax
@@ -83,7 +83,7 @@ def theirs() -> Iterator[Point]:
     n = system.num_coordinates
     start = SystemState(t=0.0, y=system.pack_state(jnp.zeros(n), jnp.zeros(n)))
     control = diffrax.PIDController(rtol=1e-3, atol=1e-6)
-    fixed = {"save_dt": None, "save_ts": jnp.array([END_THERE]), "max_steps": 1_000_000, "t1": END_THERE}
+    fixed = {"save_dt": None, "save_ts": jnp.array([t_end]), "max_steps": 1_000_000, "t1": t_end}
     straight = system.forward_kinematics_tips(jnp.zeros(n))[-1]
     solvers = {"Tsit5": (diffrax.Tsit5(), 1e-5), "Kvaerno3": (diffrax.Kvaerno3(), 1e-3)}
     for name, (solver, step) in solvers.items():
@@ -95,10 +95,10 @@ def theirs() -> Iterator[Point]:
         together = jax.jit(jax.vmap(member))
 
         def move(together: Any = together) -> Array:
-            q = together(jnp.zeros((MEMBERS_THERE, n)))[0, :n]
+            q = together(jnp.zeros((members, n)))[0, :n]
             return np.asarray((system.forward_kinematics_tips(q)[-1] - straight)[:3, 3])
 
-        yield _timed(f"soromox, {name} with chosen steps", move, MEMBERS_THERE, END_THERE)
+        yield _timed(f"soromox, {name} with chosen steps", move, members, t_end)
 
 
 def _tip(robot: Robot, q: Array) -> Array:

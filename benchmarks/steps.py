@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.cases import Case, Target
-from benchmarks.context import Action, Array, Context
+from benchmarks.cases import Case, within, yardsticks
+from benchmarks.context import Action, Array, Context, Setting, times
 from sorosim.analysis.motion.batch import Batch
 from sorosim.analysis.motion.rollout import rollout
 from sorosim.analysis.motion.simulate import simulate
@@ -85,66 +85,63 @@ def _batch(context: Context, threads: int | None) -> Action:
 
 
 STEPS: tuple[Case, ...] = (
-    Case("a step of 10 ms under held inputs", _step, per=N, target=Target(5.0, "yardsticks")),
+    Case("a step of 10 ms under held inputs", _step, per=N, target=yardsticks(5)),
     Case("motion of 200 such steps", _rollout, rounds=9),
     Case("its gradient by all inputs and the start", _gradient, rounds=9),
     Case("a sample at 100 Hz, one step each", lambda context: _control(context, step=DT), rounds=5, per=100,
-         target=Target(3e-4, "s")),
+         target=within(3e-4)),
     Case("a sample at 100 Hz, chosen steps", _control, rounds=5, per=100),
     Case("a simulated second at 15 Hz in a batch, one thread", lambda context: _batch(context, 1), rounds=5,
          per=MEMBERS * SECONDS),
     Case("a simulated second at 15 Hz in a batch", lambda context: _batch(context, None), rounds=5,
-         per=MEMBERS * SECONDS, target=Target(4e-3, "s where the yardstick is 17 us")),
+         per=MEMBERS * SECONDS, target=within(4e-3, scaled=True)),
 )  # fmt: skip
 
 
-def study(say: Callable[[str], None] = print) -> None:
-    """What a median does not show: rare slow steps, memory, gradients by numbers, and threads."""
-    robot = load("cable_manipulator")
+def study(at: Setting) -> None:
+    """Rare slow steps, memory, gradients by numbers, and threads."""
+    robot, say = load("cable_manipulator"), at.say
+    n, many, long = at.size(N, 5), at.size(MANY, 100), at.size(LONG, 20)
     names = list(scalars(robot))[-NUMBERS:]
-    a, b = np.random.default_rng(0).standard_normal((48, 48)), np.ones(48)
-    yardstick = np.median([_seconds(lambda: np.linalg.solve(a, b)) for _ in range(2000)])
-    say(f"yardstick, numpy.linalg.solve of 48 x 48: {1e6 * yardstick:.1f} us")
-
-    for name in ROBOTS:
+    yardstick = np.median(Context().measure_yardstick())
+    for name in at.size(ROBOTS, ROBOTS[:2]):
         robot_there = load(name)
         dt = DT if name != "rod_pile" else 0.1 * DT
-        sim, u = Stepper(robot_there, dt), 0.1 * _inputs(N, dt, len(robot_there.actuator_names))
+        sim, u = Stepper(robot_there, dt), 0.1 * _inputs(n, dt, len(robot_there.actuator_names))
         sim.reset()
         sim.step()
         one = 1e6 * np.median([_seconds(partial(sim.step, row)) for row in u])
-        linearization = 1e6 * np.median([_seconds(partial(_linearize, sim)) for _ in range(9)])
+        linearization = 1e6 * np.median(times(partial(_linearize, sim), 9, 1))
         say(f"{name}, {robot_there.ndof} coordinates, {1e3 * dt:g} ms: {one:.0f} us a step, "
             f"{linearization:.0f} us its derivatives")  # fmt: skip
 
-    sim, u = Stepper(robot, DT), _inputs(MANY, DT, len(robot.actuator_names))
+    sim, u = Stepper(robot, DT), _inputs(many, DT, len(robot.actuator_names))
     sim.reset()
     sim.step()
     steps = np.array([_seconds(partial(sim.step, one)) for one in u])
     middle, rare = np.median(steps), np.quantile(steps, 0.999)
-    say(f"{MANY} steps: median {1e6 * middle:.0f} us, {middle / yardstick:.1f} yardsticks; 99.9 % are below "
+    say(f"{many} steps: median {1e6 * middle:.0f} us, {middle / yardstick:.1f} yardsticks; 99.9 % are below "
         f"{1e6 * rare:.0f} us, {rare / middle:.1f} medians")  # fmt: skip
 
-    forward = np.median([_seconds(lambda: rollout(robot, u[:N], DT)) for _ in range(15)])
+    forward = np.median(times(lambda: rollout(robot, u[:n], DT), 15, 1))
     for numbers in ([], names):
-        found = rollout(robot, u[:N], DT, numbers=numbers)
-        found.vjp(found.q, found.qd)
-        backward = np.median([_seconds(partial(found.vjp, found.q, found.qd)) for _ in range(9)])
-        say(f"gradient by {N} inputs, the start and {len(numbers)} numbers: {backward / forward:.2f} motions")
+        found = rollout(robot, u[:n], DT, numbers=numbers)
+        backward = np.median(times(partial(found.vjp, found.q, found.qd), 9, 1))
+        say(f"gradient by {n} inputs, the start and {len(numbers)} numbers: {backward / forward:.2f} motions")
 
     tracemalloc.start()
-    found = rollout(robot, u[:LONG], DT, numbers=names)
+    found = rollout(robot, u[:long], DT, numbers=names)
     found.vjp(found.q, found.qd)
-    say(f"memory of {LONG} steps with {NUMBERS} numbers: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
+    say(f"memory of {long} steps with {NUMBERS} numbers: {tracemalloc.get_traced_memory()[1] / 1e6:.0f} MB")
     tracemalloc.stop()
 
     batches = [Batch(robot, MEMBERS, 1.0 / RATE, threads=threads, substeps=SUBSTEPS) for threads in (1, 2)]
-    v, times = _inputs(RATE * SECONDS, 1.0 / RATE, len(robot.actuator_names)), np.zeros((9, 2))
-    for row in times:  # in turn, since machines change their pace
+    v, measured = _inputs(RATE * SECONDS, 1.0 / RATE, len(robot.actuator_names)), np.zeros((9, 2))
+    for row in measured:  # in turn, since machines change their pace
         for k, batch in enumerate(batches):
             batch.reset()
             row[k] = _seconds(partial(batch.rollout, v))
-    one, two = np.median(times[1:], axis=0)
+    one, two = np.median(measured[1:], axis=0)
     say(f"{MEMBERS * SECONDS / two:.0f} simulated seconds a second on two threads, {one / two:.2f} times those on one")
 
 

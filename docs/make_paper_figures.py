@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from benchmarks import mass_matrix
 from benchmarks.cases import amount, measured_here
-from benchmarks.context import Context
-from benchmarks.rigid_trees import Call, recorded_calls, replay, seconds
+from benchmarks.context import Context, thread_seconds
+from benchmarks.rigid_trees import Call, recorded_calls, replay
 from sorosim.base.compiled import entry
 from sorosim.base.ode import one_blas_thread
 
@@ -79,7 +79,7 @@ def measured(groups: Mapping[Any, Mapping[str, Callable[[], Any]]], yardstick: Y
     for found in runs:
         for key, actions in groups.items():
             yardstick.measure()
-            for name, time in zip(actions, seconds(*actions.values()), strict=True):
+            for name, time in zip(actions, thread_seconds(*actions.values()), strict=True):
                 found.setdefault(name, {})[key] = time
     return medians(runs)
 

@@ -1,4 +1,4 @@
-"""Write the table of docs/performance.md anew, from the last `make bench`: python docs/make_performance.py
+"""Write the table of docs/performance.md anew, from the last whole `make bench`: python docs/make_performance.py
 
 On a machine with other work the medians are those of that work: quit it first.
 """
@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks import CASES
 from benchmarks.cases import REFERENCE_YARDSTICK, amount
 
 DOCS = Path(__file__).resolve().parent
@@ -33,7 +34,16 @@ def table(content: dict[str, Any]) -> str:
     return where + HEADER + "".join(map(row_of, content["rows"]))
 
 
+def last_whole(folder: Path) -> dict[str, Any]:
+    """The last run of a folder in which no case is missing; ends the program where there is none."""
+    wanted = {case.name for case in CASES}
+    for path in sorted(folder.glob("comparison-*.json"), reverse=True):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if wanted <= {row["name"] for row in content["rows"] if not row.get("failed")}:
+            return content
+    raise SystemExit(f"no run in {folder} has all cases: make bench, or python -m benchmarks --resume")
+
+
 if __name__ == "__main__":
-    last = max((DOCS.parent / ".benchmarks").glob("comparison-*.json"))
-    text = table(json.loads(last.read_text(encoding="utf-8")))
+    text = table(last_whole(DOCS.parent / ".benchmarks"))
     (DOCS / "performance_table.inc").write_text(text, encoding="utf-8")

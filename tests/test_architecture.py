@@ -205,6 +205,12 @@ def test_importing_the_package_loads_nothing_heavy():
     assert HEAVY & set(result.stdout.split()) == set()
 
 
+def test_the_command_line_loads_no_solvers_before_it_needs_them():
+    code = "import sys, sorosim.connect.cli; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
+    assert {"scipy.optimize", "scipy.integrate", "h5py", "pyvista", "matplotlib"} & set(result.stdout.split()) == set()
+
+
 def test_no_module_takes_the_place_of_a_public_name():
     modules = {path.stem for path in PACKAGE.iterdir()}  # importing sorosim.x sets the attribute x of sorosim
     assert modules & set(sorosim.__all__) == set()

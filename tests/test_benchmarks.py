@@ -1,31 +1,66 @@
 """The benchmarks run, and their table says what it must; times are never asserted."""
 
 import json
+import re
+import runpy
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import benchmarks
 import sorosim
+from benchmarks import __main__ as command
 from benchmarks import imports
 from benchmarks.compiled_loop import compiled_loop
+from benchmarks.context import JobError, Setting, start_python
 from benchmarks.rigid_trees import PEERS, time_tree, tree
-from sorosim import InputError
+from benchmarks.studies import STUDIES
 from sorosim.base.compiled import kernel_in_place
 
 COLUMNS = ("median", "yardsticks", "at 17 us", "target", "met", "paper", "paper/ours", "remark")
 
 
+NAMES = ["ID + derivatives, engine", "FD", "FD derivatives"]
+CASES = {case.name: case for case in benchmarks.CASES}
+
+
 @pytest.fixture(scope="module")
 def rows() -> list[benchmarks.Row]:
-    return benchmarks.run(quick=True, names=["ID + derivatives, engine", "FD", "FD derivatives"])
+    context = benchmarks.Context()
+    found = [benchmarks.measured(CASES[name], context) for name in NAMES]
+    return [benchmarks.yardstick_row(context), *found]
 
 
-def test_quick_run_gives_the_yardstick_and_a_row_a_case(rows):
-    assert [row.name for row in rows] == [benchmarks.YARDSTICK, "ID + derivatives, engine", "FD", "FD derivatives"]
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """Where runs of the command write, so that they do not in the repository."""
+    monkeypatch.setattr(command, "FOLDER", tmp_path / "new")
+    return tmp_path / "new"
+
+
+def the_only(folder: Path) -> dict[str, Any]:
+    """The content of the only record of a folder."""
+    (path,) = folder.glob("*.json")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def broken(monkeypatch, *names: str) -> None:
+    """Let cases fail."""
+
+    def make(_: benchmarks.Context) -> None:
+        raise TypeError("takes 3 positional\narguments")
+
+    for name in names:
+        monkeypatch.setitem(command.CASES, name, replace(CASES[name], make=make))
+
+
+def test_run_gives_the_yardstick_and_a_row_a_case(rows):
+    assert [row.name for row in rows] == [benchmarks.YARDSTICK, *NAMES]
     assert all(row.median > 0.0 and row.yardsticks > 0.0 for row in rows)
 
 
@@ -57,17 +92,15 @@ def test_targets_compare_in_their_own_unit():
     assert [plain.met(*pair) for pair in ((0.4, 1.0), (0.6, 1e-9))] == [True, False]
 
 
-def test_names_of_cases_are_distinct_and_an_unknown_one_is_refused():
-    assert len({case.name for case in benchmarks.CASES}) == len(benchmarks.CASES)
-    with pytest.raises(InputError, match="FD derivatives"):
-        benchmarks.run(names=["FD derivative"])
+def test_names_of_cases_and_studies_are_distinct():
+    names = [*(case.name for case in benchmarks.CASES), *STUDIES]
+    assert len(set(names)) == len(names)
 
 
 def test_every_case_has_rounds_and_a_known_unit():
     for case in benchmarks.CASES:
         assert min(case.rounds, case.iterations, case.per) >= 1
         assert case.unit in ("s", "B")
-        assert case.process == (case.measure is not None)
 
 
 def test_compiled_loop_makes_every_call_of_every_step():
@@ -94,10 +127,112 @@ def test_timings_of_rigid_trees_have_every_operation():
     assert all(0.0 < value < 1.0 for value in times)
 
 
-def test_rows_are_recorded_with_machine_and_versions(rows, tmp_path):
-    content = json.loads(benchmarks.record(rows, tmp_path / "new").read_text(encoding="utf-8"))
-    assert [row["name"] for row in content["rows"]] == [row.name for row in rows]
+def test_rows_are_recorded_with_machine_and_versions(folder, capsys):
+    assert command.main(["--quick", *NAMES]) == 0
+    content = the_only(folder)
+    assert [row["name"] for row in content["rows"]] == [benchmarks.YARDSTICK, *NAMES]
     assert content["versions"]["sorosim"] == sorosim.__version__
+    assert capsys.readouterr().out.splitlines()[-1] == f"written: {next(folder.glob('*.json'))}"
+
+
+def test_quick_rows_say_so_and_stay_apart_from_those_of_the_pages(folder, capsys):
+    command.main(["--quick", "FD derivatives"])
+    row = the_only(folder)["rows"][1]
+    assert row["remark"] == "quick"
+    assert (row["target"], row["met"], row["paper"], row["ratio"]) == ("", None, None, None)
+    assert [path.name.partition("-")[0] for path in folder.glob("*.json")] == ["quick"]
+    assert benchmarks.Record.last(folder) is None
+
+
+def test_a_broken_case_costs_its_row_only(folder, capsys, monkeypatch):
+    broken(monkeypatch, "FD")
+    assert command.main(["--quick", *NAMES]) == 1
+    out, err = capsys.readouterr()
+    line = next(line for line in out.splitlines() if line.startswith("FD  "))
+    assert line.endswith("failed: TypeError: takes 3 positional arguments")
+    assert "1 of 3 failed: FD" in err
+    assert "Traceback" not in err
+    found = {row["name"]: row["failed"] for row in the_only(folder)["rows"]}
+    assert [name for name, failed in found.items() if failed] == ["FD"]
+    assert set(found) == {benchmarks.YARDSTICK, *NAMES}
+    assert command.main(["--quick", "--verbose", "FD"]) == 1
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_what_failed_is_named_by_the_next_run_and_measured_when_it_resumes(folder, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        broken(patch, "FD")
+        command.main(["--quick", *NAMES])
+    before = {row["name"]: row["median"] for row in the_only(folder)["rows"]}
+    capsys.readouterr()
+    assert command.main(["--quick", "--resume"]) == 0
+    after = the_only(folder)["rows"]
+    assert [row["name"] for row in after] == [benchmarks.YARDSTICK, *NAMES]
+    assert all(row["median"] > 0.0 and not row["failed"] for row in after)
+    assert [row["name"] for row in after[1:] if row["median"] == before[row["name"]]] == [NAMES[0], NAMES[2]]
+
+
+def test_a_run_that_is_killed_leaves_what_it_has_measured(folder, capsys, monkeypatch):
+    def stop(_: benchmarks.Context) -> None:
+        raise KeyboardInterrupt
+
+    case = replace(CASES["FD derivatives"], make=stop)
+    monkeypatch.setitem(command.CASES, "FD derivatives", case)
+    assert command.main(["--quick", *NAMES]) == 130
+    record = benchmarks.Record.last(folder, quick=True)
+    assert [row.name for row in record.rows] == NAMES[:2]
+    assert record.missing == ["FD derivatives"]
+    capsys.readouterr()
+    monkeypatch.undo()
+    monkeypatch.setattr(command, "FOLDER", folder)
+    command.main(["--quick", "FD"])
+    assert f"{record.path.name} lacks 1 of 3: FD derivatives (--resume" in capsys.readouterr().err
+
+
+def test_the_page_takes_the_last_run_that_has_all_cases(tmp_path):
+    program = runpy.run_path(str(Path(benchmarks.__file__).parents[1] / "docs" / "make_performance.py"))
+    context = benchmarks.Context()
+    whole = benchmarks.Record.new(tmp_path, list(CASES))
+    for case in benchmarks.CASES:
+        still = replace(case, make=lambda _: lambda: {"time": 2.0}, figure="time", unit="s", remark=None)
+        whole.add(benchmarks.measured(still, context))
+    for row in (benchmarks.measured(CASES["FD"], context), benchmarks.failed_row(CASES["FD"], ValueError())):
+        benchmarks.Record.new(tmp_path, ["FD"]).add(row)
+    content = program["last_whole"](tmp_path)
+    assert content["time"] == whole.content["time"]
+    assert f"| {benchmarks.CASES[-1].name} | 2.00 s |" in program["table"](content)
+    (tmp_path / "comparison-29990101T000000.json").write_text('{"rows": []}', encoding="utf-8")  # as it once was
+    assert benchmarks.Record.last(tmp_path).missing == ["FD"]
+    whole.path.unlink()
+    with pytest.raises(SystemExit, match="has all cases"):
+        program["last_whole"](tmp_path)
+
+
+def test_a_study_without_its_package_is_skipped_and_a_broken_one_fails(folder, capsys, monkeypatch):
+    def needs(at: Setting) -> None:
+        """Needs it."""
+        at.say("first line")
+        import no_such_package  # noqa: F401
+
+    def breaks(at: Setting) -> None:
+        """Breaks."""
+        raise ZeroDivisionError
+
+    monkeypatch.setitem(STUDIES, "scaling", needs)
+    assert command.main(["--quick", "scaling"]) == 0
+    assert "skipped: no_such_package is not installed" in capsys.readouterr().out
+    study = the_only(folder)["studies"]["scaling"]
+    assert (study["lines"][1:], study["state"], study["words"]) == (["first line"], "skipped", "no_such_package")
+    assert study["lines"][0].startswith("yardstick ")
+    monkeypatch.setitem(STUDIES, "scaling", breaks)
+    assert command.main(["--quick", "scaling"]) == 1
+    assert "failed: scaling" in capsys.readouterr().err
+
+
+def test_an_error_of_a_python_of_its_own_is_its_last_line():
+    with pytest.raises(JobError) as error:
+        start_python("no such job", 0.0)
+    assert str(error.value) == "in a new Python: KeyError: 'no such job'"
 
 
 def test_python_dash_m_lists_cases_and_refuses_unknown_names():
@@ -112,6 +247,7 @@ def test_python_dash_m_lists_cases_and_refuses_unknown_names():
     refused = call("FD derivative")
     assert refused.returncode == 2
     assert "FD derivatives" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_the_command_says_where_the_benchmarks_are_when_there_is_no_repository(call, monkeypatch, tmp_path):
@@ -122,16 +258,27 @@ def test_the_command_says_where_the_benchmarks_are_when_there_is_no_repository(c
     assert len(errors.splitlines()) == 1
 
 
-def test_the_study_of_live_pages_pulls_and_measures(monkeypatch):
-    pytest.importorskip("viser")
-    from benchmarks import live
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_runs_and_gives_finite_numbers(name):
+    case, context = CASES[name], benchmarks.Context(quick=True)
+    row = benchmarks.make_row(benchmarks.time_case(case, context), context)
+    assert np.isfinite(row.median)
+    assert row.median > 0.0
+    remark = re.sub(r"\b0( of \d+)? failed", "", row.remark)
+    assert not re.search(r"\b(nan|inf|failed)\b", remark)
 
-    monkeypatch.setattr(live, "SECONDS", 0.5)
-    said = []
-    (pace,) = live.study(said.append, ["cable_manipulator"])
-    assert min(pace.rate, pace.factor, pace.grab, pace.busy) > 0.0
-    assert said[1].startswith("cable_manipulator: ")
-    assert len(said[0].split(", ")) == len(said[1].replace(":", ",").split(", "))
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_runs_and_gives_finite_numbers(name, tmp_path):
+    lines = []
+    try:
+        STUDIES[name](Setting(tmp_path, True, lines.append))
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+    assert any(re.search(r"\d", line) for line in lines)
+    assert not [line for line in lines if re.search(r"\b(nan|inf)\b", line)]
 
 
 def test_robots_of_other_programs_are_compared_with_these(tmp_path):

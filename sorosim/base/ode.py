@@ -27,7 +27,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from sorosim.base.arrays import Array
 from sorosim.base.work_limit import WorkLimit
@@ -128,6 +127,8 @@ def locate(
     values, zeros = [event.function(end, x) for event in events], []
     for i, (event, old, new) in enumerate(zip(events, before, values, strict=True)):
         if crosses(event, old, new):
+            from scipy.optimize import brentq  # slow to import, which `sorosim --help` would wait for
+
             function, xtol = event.function, 1e-14 * max(abs(end), 1.0)
             zero = end if new == 0.0 else brentq(lambda t, f=function: f(t, state(t)), begin, end, xtol=xtol)
             zeros.append((float(zero), i))

@@ -54,7 +54,7 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
         raise typer.Exit(1)
 
 
-def bench(quick: Annotated[bool, Flag("--quick", help="Fewer rounds, no cold compilation.")] = False) -> None:
+def bench(quick: Annotated[bool, Flag("--quick", help="Each once and small: whether it runs.")] = False) -> None:
     """Time the engine on this machine, beside the figures of Mathew et al., whose method it is.
 
     Example: sorosim bench --quick
