@@ -86,6 +86,23 @@ def test_single_steps_of_10_ms_keep_the_tip_of_a_soft_arm():
     assert np.linalg.norm(np.diff(tips, axis=1), axis=2).max() < 0.01 * 0.5  # of its length
 
 
+@pytest.mark.parametrize("name", ["cable_manipulator", "two_segment_arm"])
+def test_errors_of_steps_fall_with_their_square_far_below_a_millisecond(name):
+    """What Newton's method leaves over in each step adds up to less than the error of the steps."""
+    robot, dt, n = sorosim.load(name), 1.0 / 30.0, 9
+
+    def end(substeps, tolerance=None):
+        sim = sorosim.Stepper(robot, dt, substeps=substeps, tolerance=tolerance)
+        sim.reset()
+        for _ in range(n):
+            state = sim.step(np.r_[2.0, np.zeros(len(robot.inputs(None)) - 1)])
+        return state.q
+
+    exact = end(1024, 1e-12)
+    coarse, fine = (np.abs(end(substeps) - exact).max() for substeps in (8, 128))
+    assert fine < 2.0 * coarse / 16**2
+
+
 # -- derivatives
 
 

@@ -30,6 +30,13 @@ from sorosim.mechanics.robot import Robot, check_robot
 
 # of Newton's method where nothing else is said: in steps, and in motions whose derivatives are to be exact
 STEP_TOLERANCE, ROLLOUT_TOLERANCE = 1e-8, 1e-11
+# shorter steps have less [s]: what each leaves over adds up to N^2 of it in N steps, and has to stay below their error
+COARSE_STEP = 2e-3
+
+
+def step_tolerance(h: float) -> float:
+    """Tolerance of Newton's method in steps of h [s]; it falls with h^2, down to that of motions with derivatives."""
+    return max(ROLLOUT_TOLERANCE, STEP_TOLERANCE * min(1.0, (h / COARSE_STEP) ** 2))
 
 
 class DrivenPath(Motion):
@@ -62,14 +69,16 @@ class DiscreteSteps(RobotMarch):
 
     def __init__(
         self, robot: Robot, dt: Number, driven: Mapping[str, object] | None, options: Mapping[str, object], *,
-        usual_tolerance: float = STEP_TOLERANCE,
+        usual_tolerance: float | None = None,
     ) -> None:  # fmt: skip
         self.robot, self._driven = check_robot(robot), driven
         chosen = checked(StepArguments, {**options, "dt": dt})
         if chosen["dt"] is None:
             raise InputError("dt", "a time [s]", "none")
-        chosen["tolerance"] = usual_tolerance if chosen["tolerance"] is None else chosen["tolerance"]
-        self.dt, self.substeps, self.tolerance = float(chosen.pop("dt")), int(chosen["substeps"]), chosen["tolerance"]
+        self.dt, self.substeps = float(chosen.pop("dt")), int(chosen["substeps"])
+        if chosen["tolerance"] is None:
+            chosen["tolerance"] = usual_tolerance or step_tolerance(self.dt / self.substeps)
+        self.tolerance = chosen["tolerance"]
         self._options = chosen
         system = OdeSystem(robot, Prescribed.of(robot, None, driven, controlled=True))
         super().__init__(system, method_of(chosen))
