@@ -207,4 +207,6 @@ class RobotScene:
             for client in self._server.get_clients().values():
                 with client.atomic():
                     client.camera.position = client.camera.position + by  # what it looks at goes along
+            first = self._server.initial_camera  # of who comes later, and of "reset view"
+            first.position, first.look_at = first.position + by, first.look_at + by
         self._followed = place
