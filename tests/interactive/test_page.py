@@ -1,6 +1,7 @@
 """The page of a session: what it shows and does, without a browser and, where there is one, in it."""
 
 import asyncio
+import contextlib
 import io
 import re
 import socket
@@ -135,6 +136,23 @@ def test_cameras_follow_robots_that_nothing_holds(page):
     assert_allclose(first.position - position, moved if floats else 0.0, atol=1e-12)
     assert_allclose(first.look_at - look_at, moved if floats else 0.0, atol=1e-12)
     assert not floats or np.linalg.norm(moved) > 0.01
+
+
+@pytest.mark.parametrize("page", ["free_fall_rod"], indirect=True)
+def test_cameras_follow_though_pages_report_late_where_they_are(page, monkeypatch):
+    camera = SimpleNamespace(position=np.array([1.0, 2.0, 3.0]), look_at=np.array([1.0, 0.0, 0.5]))
+    camera.client = SimpleNamespace(atomic=contextlib.nullcontext)
+    monkeypatch.setattr(page._server, "get_clients", lambda: {7: SimpleNamespace(camera=camera)})
+    begin = shown(page)
+    for _ in range(5):
+        late = camera.position, camera.look_at
+        shown(page, 0.1)
+        camera.position, camera.look_at = late
+    end = shown(page, 0.1)
+    moved = centre_of_mass(end.robot, end.q)[0] - centre_of_mass(begin.robot, begin.q)[0]
+    assert_allclose(camera.look_at - moved, [1.0, 0.0, 0.5], atol=1e-12)
+    assert_allclose(camera.position - moved, [1.0, 2.0, 3.0], atol=1e-12)
+    assert np.linalg.norm(moved) > 0.1
 
 
 def test_sliders_show_round_numbers(page):

@@ -29,7 +29,8 @@ def test_a_quadruped_stands_on_its_feet_and_its_servos_hold_the_moments_of_their
     assert_allclose(force.sum(axis=0), [0.0, 0.0, 9.81 * robot.mass], atol=1e-6)
     assert len(force) == 4
     assert (force[:, 2] > 20.0).all()
-    feet = {str(one)[1:3]: (position, f) for one, position, f in zip(stand.contacts.a, stand.contacts.position, force)}
+    touching = zip(stand.contacts.a, stand.contacts.position, force, strict=True)
+    feet = {str(one)[1:3]: (position, push) for one, position, push in touching}
     for name in robot.actuator_names:
         # virtual work of weight and floor as the joint turns, by differences
         column, link = robot.coordinate_names.index(f"{name}.revolute"), f"{name[:2]}_calf"
@@ -50,7 +51,8 @@ def test_a_quadruped_trots_upright_in_place_and_ahead(load, stride, least, most)
     assert run.t[-1] == 3.0
     assert abs(tilt).max() < 6.0
     assert_allclose(way[20:, 2], 0.3, atol=0.02)
-    assert (np.ptp(way[:, 1]) < 0.05) and (least < way[-1, 0] < most)
+    assert np.ptp(way[:, 1]) < 0.05
+    assert least < way[-1, 0] < most
     # diagonal legs swing together: the same two are in the air
     touching = [frozenset(run.contacts.at(k).a) for k in range(100, 300)]
     pairs = [frozenset({f"'{a}_calf'", f"'{b}_calf'"}) for a, b in (("FL", "RR"), ("FR", "RL"))]
@@ -58,7 +60,7 @@ def test_a_quadruped_trots_upright_in_place_and_ahead(load, stride, least, most)
 
 
 def test_the_servos_of_a_trot_pay_for_what_it_dissipates(load):
-    """Their work by the trapezoidal rule over the rows is that of the run; kept, lifted and dissipated energy use it."""
+    """Their work by the trapezoidal rule over the rows is that of the run, whose energy balances."""
     robot = load("walker", **{"simulate.dt_out": "1 ms"})
     run = sorosim.simulate(robot, 1.5)
     servos = [robot.description.actuators[name] for name in robot.actuator_names]

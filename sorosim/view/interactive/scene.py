@@ -59,6 +59,7 @@ class RobotScene:
         label = {"font_size_mode": "screen", "anchor": "bottom-left", "visible": False}
         self._force_label = self._scene.add_label("/pull/force", "", **label)
         self._followed: Array | None = None
+        self._aims = dict[int, Array]()  # of each page, where its camera looks, from what it follows
 
     @property
     def arrow_label(self) -> str:
@@ -203,10 +204,19 @@ class RobotScene:
             return
         at_mass = follow == CENTRE_OF_MASS
         place = centre_of_mass(now.robot, now.q)[0] if at_mass else g[self.visual.geometry.frames[follow], :3, 3]
-        if self._followed is not None and (by := place - self._followed).any():
-            for client in self._server.get_clients().values():
-                with client.atomic():
-                    client.camera.position = client.camera.position + by  # what it looks at goes along
-            first = self._server.initial_camera  # of who comes later, and of "reset view"
+        cameras = {number: client.camera for number, client in self._server.get_clients().items()}
+        first = self._server.initial_camera  # of who comes later, and of "reset view"
+        if self._followed is None:
+            self._aims = {number: camera.look_at - place for number, camera in cameras.items()}
+        elif (by := place - self._followed).any():
             first.position, first.look_at = first.position + by, first.look_at + by
+            for number, camera in cameras.items():
+                # pages report late where their cameras are, but rightly how these stand to what they look at; at first
+                # they report another one than that which they were given
+                came = number not in self._aims
+                arm = first.position - first.look_at if came else camera.position - camera.look_at
+                aim = place + self._aims.setdefault(number, first.look_at - place)
+                with camera.client.atomic():
+                    camera.position = aim + arm
+                    camera.look_at = aim
         self._followed = place
