@@ -298,10 +298,10 @@ def starting_state(
     try:
         return _with_loops_closed(robot, q, qd, free, qd0, of_qd)
     except ConvergenceError as error:
-        block = [name for name in robot.description.initial if isinstance(q0, str) and q0 == "assembled"]
-        if not block:
+        held = list(robot.description.initial) if isinstance(q0, str) and q0 == "assembled" else []
+        if not held:
             raise
-        hint = f"the start holds what the `initial` block names, {listed(block, 'and')}: name fewer"
+        hint = f"the start holds what the `initial` block names, {listed(held, 'and')}: name fewer"
         raise ConvergenceError(f"{error}; {hint}", error.partial, error.report) from None
 
 
