@@ -279,6 +279,18 @@ def optimal_control() -> None:
 VIEWS = {"swing_up_cart_pole": "side", "soft_furuta": "iso", "soft_pendubot": "side"}
 
 
+def walk() -> None:
+    """A trot of the quadruped of the page, and its biped at rest; their files are those of example-robot-data."""
+    text, names = (DOCS / "how_to" / "walk.md").read_text(encoding="utf-8"), dict[str, Any]()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for file, block in re.findall(r"^:caption: (\S+)\n\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            Path(file).write_text(block, encoding="utf-8")
+        for code in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+            exec(code, names)
+        still(sorosim.simulate(names["robot"], "6 s"), "walker", t=(0.42, 3.08, 5.75), title="")
+        still(names["stand"], "cassie", title="")
+
+
 def fitting() -> None:
     """The markers of the page on fits, and the arm before and after, seen in the plane in which it bends most."""
     text, arm = (DOCS / "fitting.md").read_text(encoding="utf-8"), robots("fitting.md")[1]
@@ -374,4 +386,5 @@ if __name__ == "__main__":
     inverse_statics()
     optimal_control()
     viscoelastic()
+    walk()
     fitting()

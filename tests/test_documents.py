@@ -13,6 +13,7 @@ tests ended a least-squares fit does not count.
 """
 
 import contextlib
+import importlib.metadata
 import importlib.util
 import inspect
 import io
@@ -181,14 +182,24 @@ def film_without_pictures(*arguments, **options):
 ORIGINAL_MOVIE = inspect.signature(films.movie)
 
 
+def skip_without_package(document):
+    """Leave out a page whose robots are files of a package that is not there."""
+    package = OF_PACKAGE.get(document.stem)
+    if package is not None and not any(importlib.metadata.distributions(name=package)):
+        pytest.skip(f"{package} is not installed: pip install 'sorosim[robots]'")
+
+
 # each takes 5 s or more
-LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp"}
+LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp", "walk"}
+# whose robots are files of a package that is no extra of all tests
+OF_PACKAGE = {"walk": "example-robot-data"}
 
 
 @pytest.mark.parametrize(
     "document", [pytest.param(p, marks=[pytest.mark.slow] * (p.stem in LONG_PAGES), id=p.stem) for p in DOCUMENTS]
 )
 def test_blocks_of_the_document_work(document, tmp_path, monkeypatch):
+    skip_without_package(document)
     monkeypatch.chdir(tmp_path)
     reader = Reader(monkeypatch)
     for block in blocks(document):

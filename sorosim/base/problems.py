@@ -102,9 +102,9 @@ def shown(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else type(value).__name__
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], last: str = "or") -> str:
     """Words as a choice: ``a, b or c``."""
-    return " or ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
+    return f" {last} ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
 
 
 def close(name: str, other: str) -> bool:

@@ -1,8 +1,9 @@
 """Parameters: ``$name`` in any value stands for what the parameter's definition says.
 
 A text that is nothing but ``$name`` becomes the value, whatever that is. Inside a longer text the parameter's text
-takes its place, in parentheses, so that ``2*$length`` is ``2*(10 cm)``; directly after a word it is part of the word:
-``finger$i`` is ``finger3``. ``$$`` is a dollar sign.
+takes its place, in parentheses, so that ``2*$length`` is ``2*(10 cm)``; directly after a word it is part of the word,
+``finger$i`` is ``finger3``, and so is a name in braces directly before one: ``${side}_hip`` is ``left_hip``. ``$$`` is
+a dollar sign.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_CHAIN = 30  # of parameters that are defined by others
 NAME = r"[^\W\d]\w*"
 _REFERENCE = re.compile(rf"\$(?:(?P<dollar>\$)|\{{(?P<braced>[^{{}}]*)\}}|(?P<bare>{NAME}))")
 _ALONE = re.compile(rf"\s*\$(?:\{{({NAME})\}}|({NAME}))\s*")
-_WORD_BEFORE = re.compile(rf"(?:{NAME})\Z")
+_WORD_BEFORE, _WORD_AFTER = re.compile(rf"(?:{NAME})\Z"), re.compile(r"[\w-]")
 
 
 class ParameterScope:
@@ -121,7 +122,8 @@ def _replaced(node: Node, scope: ParameterScope, mistakes: Mistakes) -> Node:
             mistakes.note(node.place, f"${name} to be a number or a text inside a longer text", shown(found.outline))
             return node
         written = text_of(found.value)
-        in_word = _WORD_BEFORE.search("".join(parts)) and re.fullmatch(r"[\w-]+", written)
+        before_word = _WORD_AFTER.match(text, start) and re.fullmatch(NAME, written)
+        in_word = before_word or (_WORD_BEFORE.search("".join(parts)) and re.fullmatch(r"[\w-]+", written))
         parts.append(written if in_word else f"({written})")
         formula.append(parts[-1])
         if isinstance(found.value, Seeded) and not in_word:

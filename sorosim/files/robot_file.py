@@ -359,7 +359,10 @@ class RobotFile(Declared, title="The file"):
         "of import `a` begin with `a_`.", "{urdf: arm.urdf}", name="import", default=None,
     )  # fmt: skip
     parameters: Any = key(
-        _PARAMETERS, "Values by name; $name stands for them in any value.", "{length: 10 cm, n: 3}", default=None
+        _PARAMETERS,
+        "Values by name; $name stands for them in any value, ${name} also in a word, ${side}_hip.",
+        "{length: 10 cm, n: 3}",
+        default=None,
     )
     gravity: Any = key(
         Vector("acceleration"),

@@ -118,6 +118,14 @@ def test_what_cannot_be_closed_is_said():
         sorosim.assemble(linkage(), ROUGH, fixed="a")
 
 
+def test_what_digits_of_a_file_leave_open_is_said():
+    """A planar linkage whose end is pinned beside its plane."""
+    with pytest.raises(ConvergenceError, match=r"'close' by 1e-08 m .*digits of the file.* universal"):
+        sorosim.assemble(linkage((1.2, 0.3, 1e-8)), ROUGH)
+    with pytest.raises(ConvergenceError, match=r"'close' by 0\.001 m .*look at the frames"):
+        sorosim.assemble(linkage((1.2, 0.3, 1e-3)), ROUGH)
+
+
 def test_a_start_with_open_loops_is_refused():
     robot = linkage()
     with pytest.raises(InputError, match=r"'close' by 1\.06 m and 0 rad open; q0='assembled'"):
@@ -129,7 +137,7 @@ def test_a_start_with_open_loops_is_refused():
 
 def test_assembled_starts_hold_what_the_file_names():
     robot = linkage(initial={"a.revolute": 0.9, "b.revolute": -0.4}, initial_rates={"a.revolute": 1.0})
-    with pytest.raises(ConvergenceError, match="cannot be closed"):
+    with pytest.raises(ConvergenceError, match=r"cannot be closed.*names, a\.revolute and b\.revolute: name fewer"):
         sorosim.simulate(robot, 0.1, q0="assembled")
     robot = Robot(replace(robot.description, initial={"a.revolute": 0.9}))
     run = sorosim.simulate(robot, 0.1, q0="assembled")

@@ -279,15 +279,16 @@ def test_parameters_stand_for_anything():
     text = (
         "sorosim: 1\nparameters: {length: $half*2, half: 25 cm, n: 2, g: [0, 0, -1], shape: {circle: {radius: $half/10}}"
         ", kind: rub}\n" + RUBBER + "gravity: $g\nname: costs $$n and more\n"
-        "links:\n  arm:\n    rod: {length: '${length} - 10 cm', section: $shape, material: ${kind}ber, "
+        "links:\n  arm:\n    rod: {length: '${length} - 10 cm', section: $shape, material: '${kind}ber', "
         "strain: {bending: $n, torsion: $n - 1}}\n"
     )
     with pytest.raises(FileError):
-        load_text(text, "robot.yaml")  # ${kind} is no word: rubber cannot be made of it
-    robot = load_text(text.replace("${kind}ber", "rub").replace("rubber:", "rub:"), "robot.yaml")
+        load_text(text.replace("kind: rub}", "kind: 2}"), "robot.yaml")  # a number begins no word
+    robot = load_text(text, "robot.yaml")
     assert robot.name == "costs $n and more"
     assert robot.description.gravity == (0, 0, -1)
     rod = robot.links[0].rod
+    assert rod.divisions[0].material.young == 1e6
     assert rod.length == pytest.approx(0.4)
     assert rod.divisions[0].strain.count_per_strain == (2, 3, 3, 0, 0, 0)
 

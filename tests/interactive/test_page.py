@@ -1,6 +1,7 @@
 """The page of a session: what it shows and does, without a browser and, where there is one, in it."""
 
 import asyncio
+import contextlib
 import io
 import re
 import socket
@@ -14,6 +15,7 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from helpers.browser import browser, close_notices, has_browser
+from numpy.testing import assert_allclose
 from typer.testing import CliRunner
 
 import sorosim
@@ -25,8 +27,8 @@ from sorosim.view.interactive.page import Page, _on_slider, _pace
 from sorosim.view.interactive.scene import ASPECT, CLEAR
 from sorosim.view.interactive.session import Session
 from sorosim.view.viz.arrows import LONGEST
-from sorosim.view.viz.options import FORCES
-from sorosim.view.viz.wrenches import Wrench, Wrenches
+from sorosim.view.viz.options import CENTRE_OF_MASS, FORCES
+from sorosim.view.viz.wrenches import Wrench, Wrenches, centre_of_mass
 
 pytest.importorskip("viser")
 
@@ -121,6 +123,36 @@ def test_the_floor_is_in_sight_of_the_first_camera(page):
     half = np.tan(0.5 * first.fov)
     assert (np.abs(from_eye @ upwards) < half * depth).all()
     assert (np.abs(from_eye @ right) < ASPECT * half * depth).all()
+
+
+@pytest.mark.parametrize("page", ["free_fall_rod", "cable_manipulator"], indirect=True)
+def test_cameras_follow_robots_that_nothing_holds(page):
+    first = page._server.initial_camera
+    position, look_at = first.position, first.look_at
+    begin, end = shown(page), shown(page, 0.1)
+    moved = centre_of_mass(end.robot, end.q)[0] - centre_of_mass(begin.robot, begin.q)[0]
+    floats = ".free." in end.robot.coordinate_names[0]
+    assert (page._follow.value == CENTRE_OF_MASS) == floats
+    assert_allclose(first.position - position, moved if floats else 0.0, atol=1e-12)
+    assert_allclose(first.look_at - look_at, moved if floats else 0.0, atol=1e-12)
+    assert not floats or np.linalg.norm(moved) > 0.01
+
+
+@pytest.mark.parametrize("page", ["free_fall_rod"], indirect=True)
+def test_cameras_follow_though_pages_report_late_where_they_are(page, monkeypatch):
+    camera = SimpleNamespace(position=np.array([1.0, 2.0, 3.0]), look_at=np.array([1.0, 0.0, 0.5]))
+    camera.client = SimpleNamespace(atomic=contextlib.nullcontext)
+    monkeypatch.setattr(page._server, "get_clients", lambda: {7: SimpleNamespace(camera=camera)})
+    begin = shown(page)
+    for _ in range(5):
+        late = camera.position, camera.look_at
+        shown(page, 0.1)
+        camera.position, camera.look_at = late
+    end = shown(page, 0.1)
+    moved = centre_of_mass(end.robot, end.q)[0] - centre_of_mass(begin.robot, begin.q)[0]
+    assert_allclose(camera.look_at - moved, [1.0, 0.0, 0.5], atol=1e-12)
+    assert_allclose(camera.position - moved, [1.0, 2.0, 3.0], atol=1e-12)
+    assert np.linalg.norm(moved) > 0.1
 
 
 def test_sliders_show_round_numbers(page):

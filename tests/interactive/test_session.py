@@ -551,6 +551,17 @@ def test_given_ranges_are_taken(robot):
     assert given.label == "tendon [N]"
 
 
+def test_sliders_of_servos_go_from_stop_to_stop_and_others_where_they_are_asked_to():
+    lid = {"joint": {"revolute": {"axis": [0, 0, 1], "limits": {"low": -0.5, "high": 2.0, "stiffness": 100.0}}},
+           "body": {"mass": 1.0, "inertia": [0.1, 0.1, 0.1]}}  # fmt: skip
+    servo = {"servo": {"link": "lid", "stiffness": 5.0}}
+    robot = sorosim.load({"sorosim": 1, "links": {"lid": lid}, "actuators": {"turn": servo}})
+    turn = Controls(robot, None, None, {}).all["turn"]
+    assert (turn.low, turn.high) == (-0.5, 2.0)
+    turn = Controls(robot, None, None, {"turn": (-1.0, 3.0)}).all["turn"]
+    assert (turn.low, turn.high) == (-1.0, 3.0)
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 

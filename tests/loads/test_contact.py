@@ -10,6 +10,7 @@ import sorosim
 from sorosim.analysis.equations.plausibility import _deep
 from sorosim.analysis.equations.system import StaticSystem
 from sorosim.base.errors import ModelError
+from sorosim.files import load_text
 from sorosim.mechanics.kernels import surfaces
 from sorosim.mechanics.loads.contact import Contact, Surface
 from sorosim.mechanics.loads.contact_law import ContactLaw, impact_damping
@@ -399,6 +400,9 @@ def bound(links, **contact):
          {"between": "a", "and": {"pipe": {"radius": 3}}}, "opposite an ellipsoid"),
         ({"a": rod()}, {"between": {"link": "a", "sphere": {"radius": 0.1}}, "and": floor()}, "no shape on a rod"),
         ({"a": ball((0, 0, 0))}, {"between": {"link": "a", "radius": 0.1}, "and": floor()}, "a rod"),
+        ({"a": ball((0, 0, 0))}, {"between": {"link": "a", "at": {"frame": "foot"}}, "and": floor()}, "frame of 'a'"),
+        ({"a": rod()}, {"between": {"link": "a", "at": {"frame": "foot"}}, "and": floor()}, "no frame"),
+        ({"a": rod()}, {"between": {"link": "a", "at": {"s": 0.5}}, "and": floor()}, "another kind"),
     ],
 )  # fmt: skip
 def test_surfaces_that_do_not_fit_their_links_are_refused(links, contact, message):
@@ -413,6 +417,19 @@ def test_a_mesh_that_is_not_convex_is_refused():
     }
     with pytest.raises(sorosim.SorosimError, match=r"convex mesh.*convex pieces"):
         touching({"a": body((0, 0, 0), mesh=arrow)}, between="a", **{"and": floor()})
+
+
+def test_a_surface_on_a_frame_of_a_link_is_one_at_its_pose():
+    foot = {"position": [0.1, 0.0, -0.3], "rotation": {"axis": [0, 1, 0], "angle": 0.4}}
+    leg = {**body((0, 0, 1), inertia=[1, 1, 1]), "frames": {"foot": foot}}
+    toe = {"link": "leg", "sphere": {"radius": 0.02}}
+    on_frame = {**toe, "at": {"frame": "foot", "position": [0.0, 0.0, -0.05]}}
+    by_numbers = {**toe, "at": [foot, {"position": [0.0, 0.0, -0.05]}]}
+    one, other = (touching({"leg": leg}, between=toe, **{"and": floor()}) for toe in (on_frame, by_numbers))
+    for robot in (one, load_text(one.to_yaml(), "leg.yaml")):
+        for q in (np.zeros(6), np.array([0.3, 0.1, -0.2, 0.5, -0.4, 0.2])):
+            assert robot.contact_gaps(q, 2.0) == pytest.approx(other.contact_gaps(q, 2.0), rel=1e-14)
+    assert 0.5 < other.contact_gaps(np.zeros(6), 2.0)["touch"] < 0.7
 
 
 def test_shapes_keep_their_size():

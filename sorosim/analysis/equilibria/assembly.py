@@ -26,6 +26,8 @@ from sorosim.mechanics.robot import Robot, check_robot
 CLOSED = 1e-10
 # and so are rates that open them by no more than this part of their size
 CLOSED_RATE = 1e-9
+# what rounded numbers of files may leave open of overconstrained loops, as a part of their extent
+BY_DIGITS = 1e-5
 # steps of joints that carry loops along [rad]: well below half a turn, beyond which a loop closes the other way round
 CARRY = 1.0
 
@@ -225,7 +227,13 @@ class _Closing:
             z = Nearest(self.scaled, z, CLOSED).run(self.pull()).z
         q = self.q(z)
         if left := open_loops(self.robot, q):
-            hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
+            if open_loops(self.robot, q, BY_DIGITS):
+                hint = "look at the frames, start nearer to a closed state, or hold fewer coordinates"
+            else:
+                hint = (
+                    "digits of the file may leave that much where conditions depend on each other, as in planar "
+                    "linkages; a joint that leaves more free, such as universal in place of revolute, closes them"
+                )
             what = f"the loops of '{self.robot.name}' cannot be closed"
             report = worst_loop(self.robot, self.robot.loop_rows(q).error)
             raise ConvergenceError(f"{what}: {left} at the best; {hint}", q, report)

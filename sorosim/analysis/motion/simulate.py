@@ -32,6 +32,7 @@ from sorosim.base.methods import (
     spread,
 )
 from sorosim.base.options import STARTS, SimulateArguments, checked, documents_options, unused_options
+from sorosim.base.problems import listed
 from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
 from sorosim.base.validation import Number, Values, choice
@@ -294,7 +295,14 @@ def starting_state(
     if not (isinstance(q0, str) and q0 == "assembled") and (still_open := open_loops(robot, q, LOOP_CLOSURE_TOLERANCE)):
         hint = "q0='assembled', or sorosim.assemble, finds the nearest start in which they are"
         raise InputError(of_q, "a start in which all loops are closed", f"{still_open} open", hint)
-    return _with_loops_closed(robot, q, qd, free, qd0, of_qd)
+    try:
+        return _with_loops_closed(robot, q, qd, free, qd0, of_qd)
+    except ConvergenceError as error:
+        held = list(robot.description.initial) if isinstance(q0, str) and q0 == "assembled" else []
+        if not held:
+            raise
+        hint = f"the start holds what the `initial` block names, {listed(held, 'and')}: name fewer"
+        raise ConvergenceError(f"{error}; {hint}", error.partial, error.report) from None
 
 
 def _starting_coordinates(robot: Robot, system: OdeSystem, q0: Any, t: float, of_q: str) -> tuple[Array, IntArray]:

@@ -36,9 +36,9 @@ from sorosim.mechanics.loads.compiled import CompiledLaw
 from sorosim.mechanics.loads.contact_cores import SOLID_SHAPES, ContactGroup, Skin, skin_of
 from sorosim.mechanics.loads.contact_law import AUTO, ContactLaw, carrying
 from sorosim.mechanics.model.layout import Layout
-from sorosim.mechanics.model.link import WORLD
+from sorosim.mechanics.model.link import WORLD, Link
 from sorosim.mechanics.model.obstacle import Obstacle
-from sorosim.mechanics.model.pose import IDENTITY, PoseType
+from sorosim.mechanics.model.pose import IDENTITY, OnLink, PlaceType
 from sorosim.mechanics.model.shape import Shape
 
 RODS_AS, ENDS = ("capsules", "spheres"), ("flat", "round")
@@ -84,9 +84,10 @@ class Surface(Declared, title="Surfaces of contacts"):
     )  # fmt: skip
     shape: Any = key(_Touching(), "Its shape; by default that of the link.", default=None, without="that of the link")
     _: KW_ONLY
-    at: Array = key(
-        PoseType(), "Pose of the shape in the frame of the link, or in the world.", "{position: [0, 0, -10 cm]}",
-        default=IDENTITY,
+    frame: str = ""
+    at: Any = key(
+        PlaceType(), "Pose of the shape in the frame of the link, in one of its named frames, or in the world.",
+        "{position: [0, 0, -10 cm]}", default=IDENTITY,
     )  # fmt: skip
     radius: float | None = key(
         Quantity("length", above=0.0),
@@ -109,9 +110,25 @@ class Surface(Declared, title="Surfaces of contacts"):
         if self.shape is not None and (self.radius is not None or self.pieces is not None):
             name = "radius" if self.radius is not None else "pieces"
             raise ModelError(name, "a shape, or how to take a rod", "both")
+        if isinstance(self.at, OnLink):
+            if self.at.s is not None or isinstance(self.at.at, str):
+                raise ModelError("at", "a pose, in a frame of the link or without one", "a place of another kind")
+            self._set(at=self.at.at, frame=self.at.frame or self.frame)
+
+    def pose(self, where: str, link: Link | None) -> Array:
+        """Pose (4, 4) in the frame of its link, None the world."""
+        if not self.frame:
+            return np.asarray(self.at)
+        frames = {} if link is None else link.frames
+        if self.frame not in frames:
+            expected, hint = f"the name of a frame of '{self.link}'", nearest(self.frame, frames)
+            raise ModelError(f"{where}.at.frame", expected, f"'{self.frame}'", hint)
+        return np.asarray(frames[self.frame] @ self.at)
 
     def data(self, writer: Writer) -> Any:
         out = super().data(writer)
+        if self.frame:
+            out["at"] = {"frame": self.frame, **out.get("at", {})}
         return self.link if set(out) == {"link"} else out
 
 

@@ -393,7 +393,7 @@ def skin_of(where: str, surface: Any, link: LinkLayout | None, capsules: bool, f
         if link is not None and link.link.rod is not None:
             hint = "hang a link on the rod that has it"
             raise ModelError(where, "no shape on a rod, which has its own", f"a {surface.shape.kind}", hint)
-        parts = [(surface.shape, surface.at)]
+        parts = [(surface.shape, surface.pose(where, link and link.link))]
     else:
         assert link is not None  # for the type checker: a surface in the world has a shape
         parts = _parts(where, surface, link)
@@ -407,7 +407,8 @@ def _parts(where: str, surface: Any, link: LinkLayout) -> list[tuple[Any, Array]
     body, own = link.link.body, link.link.collision
     members = body.parts if isinstance(body, Assembly) else ()
     solids = own if own is not None else [part for part in members if isinstance(part, Solid)]
-    parts = [(part.shape, surface.at @ part.at) for part in solids]
+    pose = surface.pose(where, link.link)
+    parts = [(part.shape, pose @ part.at) for part in solids]
     if not parts:
         hint = "give the surface a shape: {link: ..., sphere: {radius: 2 cm}}"
         raise ModelError(where, "a link with shapes", f"'{surface.link}', known by numbers only", hint)
@@ -461,7 +462,7 @@ def _ends(nodes: IntArray, length: float, radius: Callable[[float], float]) -> l
 
 
 def _rod(surface: Any, link: LinkLayout, capsules: bool, flat: bool) -> Skin:
-    if not np.array_equal(surface.at, np.eye(4)):
+    if surface.frame or not np.array_equal(surface.at, np.eye(4)):
         raise ModelError(f"{surface.link}.at", "no pose for a rod, which is where it is", "one")
     rod, length = link.link.rod, float(link.X[-1])
     assert rod is not None  # for the type checker

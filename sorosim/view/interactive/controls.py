@@ -11,7 +11,9 @@ from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.signals import ConstantSignal
 from sorosim.base.validation import describe
+from sorosim.mechanics.actuation.servo import Servo
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
+from sorosim.mechanics.engine.bounds import coordinate_bounds
 from sorosim.mechanics.engine.inputs import Motion
 from sorosim.mechanics.engine.parameter import DRIVEN, INPUT, Parameter, driven_parameter, input_parameter
 from sorosim.mechanics.engine.prescribed import Prescribed
@@ -112,10 +114,10 @@ class Controls:
         guesses = self._alike(known.values(), self._guesses(tables, moved))
         self.all: dict[str, Control] = {}
         for (name, one), values, guess in zip(known.items(), tables.T, guesses, strict=True):
-            span = one.low, one.high
+            span = self._stops(one)
             if name in bounds:
                 given = one.bounds(f"bounds.{name}", bounds[name])
-                span = max(span[0], given[0]), min(span[1], given[1])
+                span = max(one.low, given[0]), min(one.high, given[1])
             step = round_up((guess[1] - guess[0]) / PARTS)
             guess = step * np.floor(guess[0] / step + ROUNDING), step * np.ceil(guess[1] / step - ROUNDING)
             low, high = np.where(np.isfinite(span), span, np.clip(guess, *span))
@@ -178,6 +180,13 @@ class Controls:
                     out[k] = shared
                 rest = [k for k in rest if k not in same]
         return out
+
+    def _stops(self, one: Parameter) -> tuple[float, float]:
+        """What a control has by itself; of a servo the stops of its joint, which its input may be beyond."""
+        actuator, layout = self._robot.description.actuators.get(one.target), self._robot.engine.layout
+        if one.kind != INPUT or not isinstance(actuator, Servo):
+            return one.low, one.high
+        return coordinate_bounds(layout, layout.links[actuator.link].column + actuator.index(layout))
 
     def _column(self, k: int) -> int:
         return self._robot.engine.layout.coordinate(self._driven_names[k], "driven")

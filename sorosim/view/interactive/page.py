@@ -16,6 +16,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError, SorosimError
+from sorosim.mechanics.model.link import WORLD
 from sorosim.view.interactive.controls import ROUNDING, Control
 from sorosim.view.interactive.request_guard import RequestGuard
 from sorosim.view.interactive.scene import RobotScene
@@ -149,7 +150,8 @@ class Page:
             self._shown = {kind: gui.add_checkbox(SHOWN[kind], kind == CONTACTS) for kind in FORCES}
             self._arrow_label = gui.add_markdown("")
             names = [NOBODY, CENTRE_OF_MASS, *(link.name for link in state.robot.links)]
-            self._follow = gui.add_dropdown("camera follows", names)
+            floats = all(link.joint.kind == "free" for link in state.robot.links if link.parent == WORLD)
+            self._follow = gui.add_dropdown("camera follows", names, initial_value=CENTRE_OF_MASS if floats else NOBODY)
         keys: dict[tuple[Any, Any], tuple[str, Callable[[], None]]]
         keys = {(key, None): (name, partial(self.session.press, name)) for key, name in COMMAND_KEYS.items()}
         for k, name in enumerate([*state.controls.all][:9]):

@@ -5,6 +5,7 @@ Rods and tendons are meshes whose points are sent anew in each frame, bodies mes
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
@@ -30,6 +31,7 @@ CLEAR = 0.4  # opacity of rods in which there are tendons
 PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
 ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
 RECENT = 300  # moments that set the scale of arrows, some ten seconds
+WELCOME = 5.0  # s for which a page has the first camera, until what it reports is its own
 ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
 
 
@@ -59,6 +61,8 @@ class RobotScene:
         label = {"font_size_mode": "screen", "anchor": "bottom-left", "visible": False}
         self._force_label = self._scene.add_label("/pull/force", "", **label)
         self._followed: Array | None = None
+        self._came = dict[int, float]()  # when each page did, on the clock [s]
+        self._aims = dict[int, Array]()  # of each page, where its camera looks, from what it follows
 
     @property
     def arrow_label(self) -> str:
@@ -203,8 +207,20 @@ class RobotScene:
             return
         at_mass = follow == CENTRE_OF_MASS
         place = centre_of_mass(now.robot, now.q)[0] if at_mass else g[self.visual.geometry.frames[follow], :3, 3]
-        if self._followed is not None and (by := place - self._followed).any():
-            for client in self._server.get_clients().values():
-                with client.atomic():
-                    client.camera.position = client.camera.position + by  # what it looks at goes along
+        cameras = {number: client.camera for number, client in self._server.get_clients().items()}
+        clock, first = time.monotonic(), self._server.initial_camera  # of who comes later, and of "reset view"
+        if self._followed is None:
+            self._aims = {number: camera.look_at - place for number, camera in cameras.items()}
+            self._came = dict.fromkeys(cameras, -np.inf)
+        elif (by := place - self._followed).any():
+            first.position, first.look_at = first.position + by, first.look_at + by
+            for number, camera in cameras.items():
+                # pages report late where their cameras are, but rightly how these stand to what they look at; at first
+                # they report another one than that which they were given
+                came = clock - self._came.setdefault(number, clock) < WELCOME
+                arm = first.position - first.look_at if came else camera.position - camera.look_at
+                aim = place + self._aims.setdefault(number, first.look_at - place)
+                with camera.client.atomic():
+                    camera.position = aim + arm
+                    camera.look_at = aim
         self._followed = place

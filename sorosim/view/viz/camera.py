@@ -131,8 +131,8 @@ def farthest(points: Array) -> IntArray:
     k = np.arange(DIRECTIONS)
     z, angle = 1.0 - (2.0 * k + 1.0) / DIRECTIONS, np.pi * (3.0 - 5.0**0.5) * k
     level = np.sqrt(1.0 - z**2)
-    directions = np.stack([level * np.cos(angle), level * np.sin(angle), z])
-    return np.unique(np.argmax(points @ directions, axis=0)).astype(np.int64)
+    directions = np.column_stack([level * np.cos(angle), level * np.sin(angle), z])
+    return np.unique([np.argmax(points @ direction) for direction in directions]).astype(np.int64)
 
 
 def largest(sets: Sequence[Array]) -> float:
