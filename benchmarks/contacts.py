@@ -1,4 +1,4 @@
-"""Cases of contact: the paper's manipulator in a cylinder, and many rods at once."""
+"""Cases of contact: the paper's manipulator in a cylinder, many rods at once, and pairs of bodies of all shapes."""
 
 from __future__ import annotations
 
@@ -20,6 +20,16 @@ from sorosim.mechanics.robot import Robot
 CYLINDER = {"derivatives": 2.3e-3, "bdf": 7.8, "newmark": 46.64}
 N_RODS, N_GAUSS = 200, 8  # with both ends ten points each
 MATERIAL = {"young": 1e6, "poisson": 0.45, "density": 1100.0}
+CAPSULE: dict[str, Any] = {"capsule": {"radius": 0.03, "length": 0.06}}
+EGG = {"ellipsoid": {"radii": [0.05, 0.06, 0.04]}}
+STONE = {"superellipsoid": {"radii": [0.05, 0.06, 0.04], "roundness": [0.4, 0.7]}}
+BOX = {"box": {"size": [0.1, 0.12, 0.08]}}
+# two bodies, the second above the first
+PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "capsules": (CAPSULE, CAPSULE), "capsule and ellipsoid": (CAPSULE, EGG), "ellipsoids": (EGG, EGG),
+    "superellipsoids": (STONE, STONE), "ellipsoid and box": (EGG, BOX), "boxes": (BOX, BOX),
+}  # fmt: skip
+DEPTH = 1e-4
 
 
 @cache
@@ -80,6 +90,49 @@ def _search(n: int) -> Callable[[Context], Action]:
     return make
 
 
+@cache
+def pair(name: str) -> Robot:
+    """Two bodies on each other, a little turned."""
+    low, high = PAIRS[name]
+    turn = {"axis": [1.0, 2.0, 0.3], "angle": 0.2}
+
+    def at(z: float) -> Robot:
+        place = {"position": [0.01, 0.02, z], "rotation": turn}
+        links = {"low": {"joint": "free", "body": {**low, "mass": 1.0}},
+                 "high": {"joint": "free", "at": place, "body": {**high, "mass": 1.0}}}  # fmt: skip
+        touch = {"contact": {"between": "low", "and": "high", "stiffness": 1e5, "friction": 0.3}}
+        return load({"sorosim": 1, "name": name, "links": links, "loads": {"touch": touch}})
+
+    low_z, high_z = 0.0, 0.5
+    while high_z - low_z > 1e-9:
+        z = 0.5 * (low_z + high_z)
+        gap = at(z).contact_gaps(np.zeros(12), 1.0)["touch"]
+        low_z, high_z = (low_z, z) if gap > -DEPTH else (z, high_z)
+    return at(low_z)
+
+
+def _pair(name: str, what: task.Task) -> Callable[[Context], Action]:
+    def make(_: Context) -> Action:
+        robot, zero, none = pair(name), np.zeros(12), np.zeros(0)
+        return lambda: robot.engine.evaluate(what, zero, zero, zero, none)
+
+    return make
+
+
+def _beside_capsules(name: str) -> Callable[[Context, Any], str]:
+    """How many places touch, and the times beside those of two capsules, measured in turns."""
+
+    def remark(context: Context, _: Any) -> str:
+        n = len(pair(name).contacts(np.zeros(12)).gap)
+        ratios = []
+        for what in (task.INVERSE, task.INVERSE_DERIVATIVES):
+            own, capsules = thread_seconds(_pair(name, what)(context), _pair("capsules", what)(context))
+            ratios.append(own / capsules)
+        return f"{n} places; beside two capsules ID {ratios[0]:.1f}, with derivatives {ratios[1]:.1f} times as long"
+
+    return remark
+
+
 CONTACTS: tuple[Case, ...] = (
     *of_robot(
         "contact_cylinder",
@@ -90,4 +143,6 @@ CONTACTS: tuple[Case, ...] = (
     *(Case(f"contacts of {n} rods", _search(n), rounds=5) for n in (50, 200, 800)),
     Case(f"ID, {N_RODS} rods that touch", _inverse(task.INVERSE), rounds=5, remark=_profile),
     Case(f"ID + derivatives, {N_RODS} rods that touch", _inverse(task.INVERSE_DERIVATIVES), rounds=3),
+    *(Case(f"ID + derivatives, {name} that touch", _pair(name, task.INVERSE_DERIVATIVES), iterations=100,
+           remark=_beside_capsules(name)) for name in PAIRS),
 )  # fmt: skip
