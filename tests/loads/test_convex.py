@@ -187,6 +187,103 @@ def test_a_ball_is_an_ellipsoid(name):
     np.testing.assert_allclose(found[1], found[0], rtol=rough, atol=rough * np.abs(found[0]).max())
 
 
+# flat and slender bodies, and boxes that they meet by edges and corners
+SLENDER = {
+    "plate": ((0.1, 0.08, 0.01), (0.2, 0.2)),
+    "sharp rod": ((0.2, 0.02, 0.002), (0.05, 0.05)),
+    "disc": ((0.1, 0.1, 0.005), (0.1, 1.0)),
+    "needle": ((0.003, 0.003, 0.2), (1.0, 1.0)),
+}
+BOXES = {"beam": (0.4, 0.02, 0.02), "cube": (0.05, 0.05, 0.05), "sheet": (0.3, 0.3, 0.002)}
+
+
+@pytest.mark.parametrize("flat", SLENDER)
+@pytest.mark.parametrize("box", BOXES)
+def test_flat_bodies_find_edges_and_corners_of_boxes(flat, box):
+    """Gap and normal against the largest width u.d - h_a(u) - h_b(-u), of a box shrunk and rounded, from both sides.
+
+    Inside each other by less than the rounding the way out may be along an edge, where the depth is the smaller of two.
+    """
+    rng = np.random.default_rng(3)
+    f, size = superellipsoid(*SLENDER[flat]), 0.5 * np.array(BOXES[box])
+    rounding = 0.02 * size.min()
+    links = {
+        "a": body((0, 0, 0), "fixed", box={"size": list(BOXES[box])}),
+        "b": body((0, 0, 0), superellipsoid={"radii": SLENDER[flat][0], "roundness": SLENDER[flat][1]}),
+    }
+    robot = touching(links, between="b", **{"and": "a"}, gravity=(0, 0, 0))
+    spread, away = normals(rng, 20000), np.array([0.0, 0.0, 1.0])
+    for _ in range(4):
+        turn, towards = Rotation.random(random_state=rng), normals(rng, 1)[0]
+
+        def width(v, place, turn=turn):
+            v = v / np.linalg.norm(v, axis=-1, keepdims=True)
+            of_box = np.abs(v) @ (size - rounding) + rounding
+            return v @ place - of_box - smoothed_support(f, turn.inv().apply(-v).reshape(v.shape))
+
+        def largest(place, width=width):
+            best = None
+            for start in spread[np.argsort(-width(spread, place))[:3]]:
+                options = {"xatol": 1e-12, "fatol": 1e-16, "maxiter": 4000}
+                found = minimize(lambda v: -width(v, place), start, method="Nelder-Mead", options=options)
+                best = found if best is None or found.fun < best.fun else best
+            return -best.fun, best.x / np.linalg.norm(best.x)
+
+        touch = brentq(lambda far, d=towards: largest(far * d)[0], 1e-3, 2.0, xtol=1e-9)
+        for more in (0.3, 1e-3):
+            place = (touch + more) * towards
+            exact, away = largest(place)
+            q = np.concatenate([place, turn.as_rotvec()])
+            assert robot.contact_gaps(q, 3.0)["touch"] == pytest.approx(exact, abs=1e-7)  # of the other algorithm
+        # as deep as half of the rounding, along the normal
+        q[:3] = place - (exact + 0.5 * rounding) * away
+        contacts = robot.contacts(q)
+        assert len(contacts.gap) == 1
+        assert -0.5 * rounding * 1.01 <= contacts.gap[0] < -0.2 * rounding
+        assert contacts.normal[0] @ away > 0.6  # 1 on a face; edges turn it
+
+
+@pytest.mark.parametrize(("other", "half"), [
+    ({"box": {"size": [0.1, 0.1, 0.01]}}, 5.0), ({"pole": {"radius": 0.005}}, 5.0),
+    ({"ellipsoid": {"radii": [0.02, 0.02, 0.005]}}, 5.0),
+])  # fmt: skip
+def test_a_body_that_reaches_through_another_one_is_pressed_back(other, half):
+    """A ball of 3 cm, as deep as it is thick and more: the gap of an ellipsoid goes on as that of a sphere."""
+    turned = {"axis": [1, 0, 0], "angle": np.pi / 2} if "pole" in other else {"axis": [0, 0, 1], "angle": 0.0}
+    for depth in (1.0, 0.9 * half, 1.2 * half, 1.9 * half, 2.4 * half, 4.0 * half):
+        place = (0.0, 0.0, 0.03 + 1e-3 * (half - depth))
+        gaps = []
+        for shape in ({"sphere": {"radius": 0.03}}, {"ellipsoid": {"radii": [0.03] * 3}}):
+            robot = touching(
+                {"b": body(place, **shape)}, between="b", **{"and": {**other, "at": at((0, 0, 0), **turned)}}
+            )
+            (gap,) = robot.contacts(np.zeros(6)).gap
+            gaps.append(gap)
+        assert gaps[0] == pytest.approx(-1e-3 * depth, rel=1e-6)
+        assert gaps[1] == pytest.approx(gaps[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.001, 0.004, 0.03])
+def test_all_of_a_flat_end_is_touched(radius):
+    """Along the last radii of a rod and around its rim an ellipsoid of equal half axes finds what a sphere finds."""
+    rods = {"a": rod(joint="fixed")}  # of 1 cm radius, 20 cm long
+    for x, z in [*((x, 0.01) for x in (0.17, 0.186, 0.188, 0.19, 0.192, 0.194, 0.196, 0.198, 0.1995)), (0.2, 0.005)]:
+        side = z == 0.01
+        place = (x, 0.0, 0.01 + radius - 2e-4) if side else (0.2 + radius - 2e-4, 0.0, z)
+        gaps = []
+        for shape in ({"sphere": {"radius": radius}}, {"ellipsoid": {"radii": [radius] * 3}}):
+            robot = touching({**rods, "b": body(place, **shape)}, between="b", **{"and": "a"})
+            gaps.append(robot.contacts(np.zeros(robot.ndof)).gap.min())
+        assert gaps[1] == pytest.approx(gaps[0], abs=2e-5)
+
+
+def test_the_way_out_of_the_middle_is_the_shortest():
+    f, n, H, S = np.array(superellipsoid((1.0, 0.01, 0.01))), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3))
+    for x in (0.0, 1e-18, 1e-9, 0.3):
+        phi = convex_distance(f, np.array([x, 0.0, 0.0]), n, H, S)
+        assert phi == pytest.approx(-0.01 * np.sqrt(1.0 - x * x / (1.0 - 1e-4)), rel=1e-9)
+
+
 def test_an_ellipsoid_rests_and_rocks_on_a_plane_as_its_curvature_says():
     """Depth (W/k)^(2/3); without friction it rocks about its centre with W (a^2/c - c)/I."""
     a, b, c = 0.06, 0.05, 0.03

@@ -318,12 +318,11 @@ class Loading:
             one_sided = np.isin(solids["kind"][solid], ONE_SIDED)
             rounded, own = rounding[on_solid] + solid_rounding[solid], thickness[core[on_solid]]
             form = self.packed.laws.surfaces.core["form"][core[on_solid]]
-            both_smooth = (form == sf.CONVEX) & (solids["kind"][solid] == CONVEX)
-            rounded[both_smooth] = solid_rounding[solid][both_smooth]
-            # the way out of a flat end turns at once at edges of meshes, and in the middle of what it is in; beyond
-            # that it is less deep again, so half of the way there counts
-            is_end = form == sf.DISC
-            turns = np.where(solids["kind"][solid] == POLYHEDRON, solid_rounding[solid], 0.5 * self._middles[solid])
+            # the way out of a flat end or a smooth body turns at once at edges of meshes, where a smooth solid is more
+            # bent than that, and in the middle of what it is in; beyond it is less deep again, so half of it counts
+            is_end = (form == sf.DISC) | (form == sf.CONVEX)
+            sharp = np.isin(solids["kind"][solid], (POLYHEDRON, CONVEX))
+            turns = np.where(sharp, solid_rounding[solid], 0.5 * self._middles[solid])
             rounding[on_solid] = np.where(one_sided, own, np.where(is_end, np.minimum(own, turns), rounded))
         worst = int(np.argmax(-value["distance"] / rounding))
         cores, parts = self._surface_names

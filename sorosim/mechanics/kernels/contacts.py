@@ -7,6 +7,7 @@ from math import floor, inf, pi, sqrt
 from sorosim.base.compiled import kernel_in_place, kernel_inline, kernel_lazy
 from sorosim.mechanics.kernels import surfaces as sf
 from sorosim.mechanics.kernels.contact_forces import evaluate_pair
+from sorosim.mechanics.kernels.convex import N_SHAPE
 from sorosim.mechanics.kernels.small import into_world
 from sorosim.mechanics.kernels.solids import END_ARC
 from sorosim.mechanics.lie.triples import dot, head, rows, sum3, times
@@ -86,10 +87,11 @@ def add_candidate_pair(surfaces, group, i, j, n_cores, contact):
         if not (row_i.meets & surfaces.solid[k].meets):
             return
         surface, same_side = surfaces.solid[k].surface, (core < row.cores_b) == (k < row.solids_b)
-        # two smooth bodies meet once, the first as a core; the flat end of a rod meets one as a disc
-        second = surfaces.solid[k].of_rod != 0 or (surfaces.solid[k].meets == sf.CURVED and surface < row_i.surface)
-        if row_i.form == sf.CONVEX and second:
-            return
+        if row_i.form == sf.CONVEX and surfaces.solid[k].meets == sf.CURVED:
+            # two smooth bodies meet once: the one that is less bent everywhere is the solid
+            own, others = surfaces.value[row_i.at + sf.BENT], surfaces.value[surfaces.solid[k].at + N_SHAPE]
+            if own > others or (own == others and surface < row_i.surface):
+                return
         other = -1 - k
     if same_side and row.among == 0:
         return

@@ -124,6 +124,14 @@ def convex_distance(f, y, n, H, S):
     u = outward(f, y)
     h, x = support(f, u, S)
     phi = dot(u, y) - h
+    if phi < 0.0:
+        # in its middle, and on axes of symmetry, the way out may be across
+        for k in range(3):
+            sign = 1.0 if y[k] >= 0.0 else -1.0
+            there = (sign if k == 0 else 0.0, sign if k == 1 else 0.0, sign if k == 2 else 0.0)
+            if dot(there, y) - support(f, there, S)[0] > phi:
+                u, phi = there, dot(there, y) - support(f, there, S)[0]
+        h, x = support(f, u, S)
     for _ in range(MAX_STEPS):
         d, e = tangents(u)
         off = sum2(1.0, y, -1.0, x)
@@ -156,7 +164,8 @@ def upwards(a, b, c, r_d, r_e):
     """Solution of ((a, b), (b, c)) x = r where that is positive definite, with eigenvalues by their size elsewhere."""
     mean, half = 0.5 * (a + c), 0.5 * (a - c)
     radius = sqrt(half * half + b * b)
-    least = 1e-3 * (abs(mean) + radius) if mean - radius < 0.0 else 0.0
+    size = abs(mean) + radius
+    least = 1e-3 * size if mean - radius <= 1e-12 * size else 0.0
     high, low = 1.0 / max(abs(mean + radius), least), 1.0 / max(abs(mean - radius), least)
     if radius == 0.0:
         return high * r_d, high * r_e

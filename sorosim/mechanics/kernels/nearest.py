@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.base.compiled import kernel_in_place
-from sorosim.mechanics.kernels.convex import tangents, turned_support, unit, within
+from sorosim.mechanics.kernels.convex import convex_distance, tangents, turned_support, unit, within
 from sorosim.mechanics.kernels.solids import HALF_SPACE, SHEET, TOGETHER, solid_distance
 from sorosim.mechanics.lie.triples import (
     dot,
@@ -27,7 +27,9 @@ from sorosim.mechanics.lie.triples import (
 # nearest points of a segment are drawn to its middle by this part of its length, of two segments of their lengths and
 # radii, so that parallel ones have just one
 TO_MIDDLE = 1e-4
-MAX_NEAREST = 60
+MAX_NEAREST, MAX_SMOOTH = 60, 200
+# the last part of its size by which a smooth body grows
+LEAST_GROWTH = 1e-3
 # places on the rim of a disc where its nearest point is looked for first; the longest step along it [rad]
 RIM_PLACES, RIM_STEP = 8, 0.5
 # places on curves: the least part of a correction, and the size of one after which the next would be rounding; the
@@ -430,30 +432,41 @@ def nearest_of_disc(solid, disc, reach, x, n, H, slide, wide):
 
 
 @kernel_in_place
-def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
-    """Signed distance of a smooth body from a convex solid; fills x, n, H at its deepest place, and slide.
+def place_of_normal(solid, body, scale, u, x, n, H, S, wide):
+    """Signed distance from a solid of the place with the normal u of a smooth body that is scaled about its centre.
+
+    Fills x, n, H there, and S.
+    """
+    _, at = turned_support(body.shape, body.axes, u, S)
+    for i in range(3):
+        for j in range(3):
+            S[i, j] *= scale
+    store_row(sum2(1.0, head(body.centre), scale, at), x)
+    return world_distance(solid, x, n, H, wide)
+
+
+@kernel_in_place
+def normal_nearest(body, scale, z, wide):
+    """The normal of a scaled smooth body at its place nearest to z, which is outside."""
+    own, H, S = wide[0, 1, :3], wide[1, :3, :3], wide[2, :3, :3]
+    inside = transposed_times(body.axes, sum2(1.0 / scale, z, -1.0 / scale, head(body.centre)))
+    convex_distance(body.shape, inside, own, H, S)
+    return times(body.axes, head(own))
+
+
+@kernel_in_place
+def deepest_of_convex(solid, body, scale, u, x, n, H, S, wide):
+    """Signed distance of a scaled smooth body from a convex solid, and its normal there, from the normal u on.
 
     The place x(u) has its normal u against that of the solid: n + |n| u = 0, by Newton's method. A step
-    -(|n| + H S)^-1 n across u leads down, for S and H have no negative eigenvalue. slide = (|n| + S H)^-1 S (3, 3): the
-    place moves by -slide dn where the normal there turns by dn against the body. Of bodies farther away than `reach` a
-    lower bound.
+    -(|n| + H S)^-1 n across u leads down, for S and H have no negative eigenvalue. Where it is too long its part leads
+    along the surface a distance outside, x + k u, which neither faces nor edges distort.
     """
-    phi = world_distance(solid, body.inner, n, H, wide)
-    S = slide
-    if solid.kind == HALF_SPACE or solid.kind == SHEET:
-        h, at = turned_support(body.shape, body.axes, scaled(-1.0, head(n)), S)
-        store_row(sum2(1.0, head(body.centre), 1.0, at), x)
-        return phi + dot(n, sum2(1.0, head(body.centre), -1.0, body.inner)) - h
-    if phi - body.radius > reach:
-        return phi - body.radius
-    u = unit(scaled(-1.0, head(n)))
-    _, at = turned_support(body.shape, body.axes, u, S)
-    store_row(sum2(1.0, head(body.centre), 1.0, at), x)
-    phi = world_distance(solid, x, n, H, wide)
-    for _ in range(MAX_NEAREST):
+    outside = scale * min(body.shape[0], body.shape[1], body.shape[2])
+    phi = place_of_normal(solid, body, scale, u, x, n, H, S, wide)
+    for _ in range(MAX_SMOOTH):
         d, e = tangents(u)
-        size = sqrt(dot(n, n))
-        r_d, r_e, c = dot(d, n), dot(e, n), max(-dot(u, n), ASIDE * size)
+        r_d, r_e, c = dot(d, n), dot(e, n), max(-dot(u, n), ASIDE * sqrt(dot(n, n)))
         S_dd, S_de, S_ee = within(S, d, e)
         H_dd, H_de, H_ee = within(H, d, e)
         # c + H S across u
@@ -461,14 +474,20 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
         m_ed, m_ee = H_de * S_dd + H_ee * S_de, c + H_de * S_de + H_ee * S_ee
         det = m_dd * m_ee - m_de * m_ed
         step_d, step_e = (m_de * r_e - m_ee * r_d) / det, (m_ed * r_d - m_dd * r_e) / det
-        fall = -(r_d * (S_dd * step_d + S_de * step_e) + r_e * (S_de * step_d + S_ee * step_e))
-        part, lower, new, there = 1.0, False, phi, u
-        rounding = 1e-14 * (body.radius + abs(phi))
-        while not lower and part > LEAST_PART:
-            there = unit(sum3(1.0, u, part * step_d, d, part * step_e, e))
-            _, at = turned_support(body.shape, body.axes, there, S)
-            store_row(sum2(1.0, head(body.centre), 1.0, at), x)
-            new = world_distance(solid, x, n, H, wide)
+        way_d, way_e = S_dd * step_d + S_de * step_e, S_de * step_d + S_ee * step_e
+        fall, rounding = -(r_d * way_d + r_e * way_e), 1e-15 * (body.radius + abs(phi))
+        begin = sum2(1.0, head(x), outside, u)
+        along = sum2(way_d + outside * step_d, d, way_e + outside * step_e, e)
+        there, part = unit(sum3(1.0, u, step_d, d, step_e, e)), 1.0
+        new = place_of_normal(solid, body, scale, there, x, n, H, S, wide)
+        lower = new <= phi - 0.1 * fall + rounding
+        if not lower:
+            # no farther than the body is large
+            part = min(1.0, 2.0 * scale * body.radius / sqrt(dot(along, along)))
+        least = LEAST_PART * part
+        while not lower and part > least:
+            there = normal_nearest(body, scale, sum2(1.0, begin, part, along), wide)
+            new = place_of_normal(solid, body, scale, there, x, n, H, S, wide)
             lower = new <= phi - 0.1 * part * fall + rounding
             part *= 0.5
         if not lower:
@@ -476,6 +495,49 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
         u, phi = there, new
         if step_d * step_d + step_e * step_e <= CONVERGED * CONVERGED * CONVERGED:
             break
+    return place_of_normal(solid, body, scale, u, x, n, H, S, wide), u
+
+
+@kernel_in_place
+def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
+    """Signed distance of a smooth body from a convex solid; fills x, n, H at its deepest place, and slide (3, 3).
+
+    slide = (|n| + S H)^-1 S: the place moves by -slide dn where the normal there turns by dn against the body. Of
+    bodies farther away than `reach` a lower bound. A body that reaches through the solid grows from its centre to its
+    size; where its deepest place comes to the middle of the solid, the rest of its size is added to the depth.
+    """
+    phi = world_distance(solid, body.inner, n, H, wide)
+    S, u = slide, unit(scaled(-1.0, head(n)))
+    if solid.kind == HALF_SPACE or solid.kind == SHEET:
+        h, at = turned_support(body.shape, body.axes, u, S)
+        store_row(sum2(1.0, head(body.centre), 1.0, at), x)
+        return phi + dot(n, sum2(1.0, head(body.centre), -1.0, body.inner)) - h
+    if phi - body.radius > reach:
+        return phi - body.radius
+    place_of_normal(solid, body, 1.0, u, x, n, H, S, wide)
+    if dot(n, u) < 0.0:
+        phi, u = deepest_of_convex(solid, body, 1.0, u, x, n, H, S, wide)
+    if not dot(n, u) < 0.0:
+        scale, step = 0.0, 0.5
+        u = unit(scaled(-1.0, head(normal_of(solid, body.centre, n, H, wide))))
+        while scale < 1.0 and step > LEAST_GROWTH:
+            trial, v = min(scale + step, 1.0), u
+            place_of_normal(solid, body, trial, u, x, n, H, S, wide)
+            grown = dot(n, u) < 0.0
+            if grown:
+                phi, v = deepest_of_convex(solid, body, trial, u, x, n, H, S, wide)
+                grown = dot(n, v) < 0.0
+            if grown:
+                scale, u = trial, v
+            else:
+                step *= 0.5
+        if scale < 1.0:
+            phi = place_of_normal(solid, body, max(scale, LEAST_GROWTH), u, x, n, H, S, wide)
+            h, at = turned_support(body.shape, body.axes, u, S)
+            store_row(sum2(1.0, head(body.centre), 1.0, at), x)
+            store_row(scaled(-1.0, u), n)
+            clear_rows(H)
+            return phi - (1.0 - max(scale, LEAST_GROWTH)) * h
     d, e = tangents(u)
     c = sqrt(dot(n, n))
     S_dd, S_de, S_ee = within(S, d, e)
@@ -490,6 +552,13 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
     add_dyad(b, e, d, slide)
     add_dyad(g, e, e, slide)
     return phi
+
+
+@kernel_in_place
+def normal_of(solid, x, n, H, wide):
+    """n (3,) of a solid at x."""
+    world_distance(solid, x, n, H, wide)
+    return n
 
 
 @kernel_in_place

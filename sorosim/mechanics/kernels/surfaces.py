@@ -28,14 +28,15 @@ CORE = record(
 )
 # layout of its values: of a point and a segment the ends (3) and radii in the frames of their nodes, the square of its
 # length at rest, where it begins and ends along its rod, its length times the lesser of length and radius; of a
-# smooth body its centre, a radius around, its axes as columns, its numbers (kernels.convex), and a point that is on its
-# side of a sheet; of a disc its centre, its radius, whether it looks along x of its node (1) or against it (-1), and by
-# how much its rim stays behind its centre; last, of a segment on two nodes its tangents there, as long as it is
+# smooth body its centre, a radius around, its axes as columns, its numbers (kernels.convex), a point on its side of a
+# sheet, and its least radius of curvature; of a disc its centre, its radius, whether it looks along x of its node
+# (1) or against it (-1), and by how much its rim stays behind its centre; last, of a segment on two nodes its tangents
+# there, as long as it is
 END_0, RADIUS_0, END_1, RADIUS_1, SQUARE, ARC_0, ARC_1, DRAWN = 0, 3, 4, 7, 8, 9, 10, 11
-AXES, SHAPE, INNER = 4, 13, 19
+AXES, SHAPE, INNER, BENT = 4, 13, 19, 22
 OUTWARD, DOME = 4, 8
 TANGENT_0, TANGENT_1 = 13, 16
-N_CORE_VALUES = 22
+N_CORE_VALUES = 23
 SOLID = record(
     kind=int,
     node=int,

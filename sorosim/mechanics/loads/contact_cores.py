@@ -34,6 +34,7 @@ ROUNDED = 0.02
 SMOOTHED = 0.005
 # a mesh is convex if it fills its hull up to this part
 CONVEX = 1e-6
+HOLLOW = {solids.HOLE: "pipe", solids.BOWL: "bowl", solids.HEIGHT_FIELD: "height field"}
 EVERYTHING = CORES | PLANES | OPEN | CLOSED | CURVED
 
 
@@ -43,7 +44,7 @@ class Core(NamedTuple):
     form: int
     meets: int
     nodes: tuple[int, int]
-    values: Array  # (22,)
+    values: Array  # (23,)
     s: float | None = None  # where it is on its rod, its middle
 
 
@@ -113,10 +114,10 @@ class ContactGroup:
                 meets = True
                 if i == j:
                     continue
-                hollow = any(solid.mask == OPEN for solid in other.solids)
+                hollow = [HOLLOW[solid.kind] for solid in other.solids if solid.kind in HOLLOW]
                 if hollow and any(solid.mask == CURVED for solid in skin.solids):
-                    expected = "no pipe, bowl or height field opposite an ellipsoid: it may touch several places"
-                    got = f"the surface of '{other.link}'"
+                    expected = f"no {hollow[0]} opposite an ellipsoid or superellipsoid, which may touch it twice"
+                    got = f"those of '{skin.link}' and '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
                 flat = not skin.is_rod and any(part.mask != CURVED for part in skin.solids)
                 if flat and any(part.kind == solids.SHEET for part in other.solids):
@@ -205,7 +206,8 @@ def convex(
     s: float | None = None,
 ) -> Core:  # fmt: skip
     """A smooth body at a pose (4, 4), by its numbers (kernels.convex); `inner`: a point on its side of a sheet."""
-    values = _values([*at[:3, 3], around, *at[:3, :3].ravel(), *shape, *(at[:3, 3] if inner is None else inner)])
+    inside, bent = at[:3, 3] if inner is None else inner, least_radius_of_curvature(shape)
+    values = _values([*at[:3, 3], around, *at[:3, :3].ravel(), *shape, *inside, bent])
     return Core(surfaces.CONVEX, meets, (node, node), values, s)
 
 
@@ -439,7 +441,7 @@ class _End(NamedTuple):
         x[0, 3] = -self.outward * END_DOME * r
         on_planes = convex(self.node, x, superellipsoid((END_DOME * r, r, r)), r, inner=self.inner, s=s)
         values = _values([0.0, 0.0, 0.0, r, self.outward, 0.0, 0.0, 0.0, END_DOME * r, self.X, self.X])
-        on_solids = Core(surfaces.DISC, OPEN | CLOSED | CURVED, (self.node, self.node), values, s)
+        on_solids = Core(surfaces.DISC, OPEN | CLOSED, (self.node, self.node), values, s)
         half, along = 0.5 * self.depth, np.array([[0.0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
         along[0, 3] = -self.outward * half
         rounding = ROUNDED * min(r, half)

@@ -133,14 +133,16 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
     def convex_hull(self, within: float = 0.01, most: int = 60) -> tuple[Mesh, float]:
         """A convex mesh of few of its corners, and by how much it is inside its convex hull at most [m].
 
-        Corners are added where they are farthest outside, until none is by more than the part `within` of its largest
-        length, or there are `most`. A flat one is refused (ModelError).
+        Corners are added where they are farthest outside, until none is by more than the part `within` of its least
+        length (along its principal axes), or there are `most`. A flat one is refused (ModelError).
         """
         from scipy.spatial import ConvexHull, QhullError
 
         points = np.unique(self.vertices.real, axis=0)
         try:
             points = points[ConvexHull(points).vertices]
+            axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[2]
+            least = np.ptp(points @ axes.T, axis=0).min()
             signs = np.array(list(product((-1.0, 0.0, 1.0), repeat=3)))
             chosen = list(dict.fromkeys(np.argmax(points @ signs.T, axis=0).tolist()))
             while True:
@@ -148,7 +150,7 @@ class Mesh(Shape, kind="mesh", title="Meshes by triangles"):
                 outside = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).max(axis=1)
                 outside[chosen] = 0.0
                 worst = int(np.argmax(outside))
-                if outside[worst] <= within * np.ptp(points, axis=0).max() or len(chosen) >= most:
+                if outside[worst] <= within * least or len(chosen) >= most:
                     break
                 chosen.append(worst)
         except QhullError:

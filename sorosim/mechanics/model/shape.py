@@ -207,7 +207,16 @@ class Superellipsoid(Shape, kind="superellipsoid", title="Superellipsoids"):
         "Exponents e1 of its outline along z and e2 of its cross section: 1 round, towards 0 square.", "[0.2, 1]",
     )  # fmt: skip
 
-    drag = (1.05, 1.05, 1.05)
+    @property
+    def drag(self) -> tuple[float, float, float]:  # type: ignore[override]
+        """Between that of an ellipsoid and that of a box."""
+        square = 1.0 - 0.5 * sum(self.roundness)
+        return tuple((1.0 - square) * a + square * b for a, b in zip(Ellipsoid.drag, Box.drag, strict=True))  # type: ignore[return-value]
+
+    @property
+    def has_corners(self) -> bool:  # type: ignore[override]
+        """Unless it is round about z."""
+        return bool(self.roundness[1] < 1.0)
 
     @property
     def moments(self) -> Moments:
