@@ -6,6 +6,7 @@ Drake for SDF; so is one second of motion. What a file has beside that is left o
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -395,7 +396,7 @@ def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
 
 
 def leave_out(m: Any, without: list[str]) -> None:
-    """Take out of MuJoCo's model what is left out here; `damping` and the like may have terms of higher order."""
+    """Take out of MuJoCo's model what `without` leaves out here."""
     several = np.isin(m.jnt_type, (0, 1))
     gone: dict[str, Any] = {}
     if "armature" in without:
@@ -426,6 +427,7 @@ def drake_model(path: Path) -> Any:
         from pydrake.multibody.plant import MultibodyPlant
     except ImportError:
         raise NotComparedError("Drake is not installed") from None
+    logging.getLogger("drake").setLevel(logging.ERROR)  # it warns of elements that it leaves out
     plant = MultibodyPlant(0.0)
     try:
         Parser(plant).AddModels(str(path))
