@@ -82,7 +82,7 @@ class NotComparedError(Exception):
 
 
 def study(at: Setting) -> None:
-    """Robots in the files of installed packages beside Pinocchio, MuJoCo and Drake; some minutes."""
+    """Robots in the files of installed packages, and their motion, beside Pinocchio, MuJoCo and Drake; some minutes."""
     rows: list[Row] = []
     for package, folders in PACKAGES.items():
         try:

@@ -347,6 +347,10 @@ def test_motions_that_rounding_changes_are_not_compared(monkeypatch):
     found = import_motions.motion(robot, flow, np.random.default_rng(1))
     assert found.off is None
     assert found.words == "too sensitive after 0.0 s, 0e+00 until then"
+    wrong = flow._replace(coordinates=lambda x: x[:n] + 1e-3)  # from the start on
+    found = import_motions.motion(robot, wrong, np.random.default_rng(1))
+    assert found.off is not None
+    assert found.off > 1e-3
 
 
 def test_motions_differ_by_parts_of_the_largest_angle_and_length():
@@ -359,3 +363,6 @@ def test_motions_differ_by_parts_of_the_largest_angle_and_length():
     np.testing.assert_allclose(import_motions.difference(a, b, names), 0.01)
     b[1, 0] -= 10.0
     np.testing.assert_allclose(import_motions.difference(a, b, names), 0.05)
+    b[1, 3] = np.nan
+    assert np.isnan(import_motions.difference(a, b, names))
+    assert import_motions.difference(0.0 * a, 0.0 * a, names) == 0.0
