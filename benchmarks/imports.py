@@ -1,11 +1,12 @@
 """Robots in the files of installed packages: whether they load, and move as in the programs that they are for.
 
 Mass matrix, gravity and inverse dynamics at random states are compared with Pinocchio for URDF, MuJoCo for MJCF and
-Drake for SDF. What a file has beside that is left out, as the messages of sorosim propose.
+Drake for SDF; so is one second of motion. What a file has beside that is left out, as the messages of sorosim propose.
 """
 
 from __future__ import annotations
 
+import logging
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,10 +17,13 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import sorosim
 from benchmarks.context import Array, Setting
+from benchmarks.import_motions import FOLLOWS, Flow, Motion, motion
 from sorosim.base.errors import SorosimError, SorosimWarning
+from sorosim.files.rigid.mjcf import NOT_LINEAR
 
 # packages, and folders in them
 PACKAGES = {
@@ -34,6 +38,7 @@ PACKAGES = {
 }
 ENDINGS = (".urdf", ".sdf", ".xml")
 ROOTS = {"robot": "URDF", "mujoco": "MJCF", "sdf": "SDF"}
+PROGRAMS = {"URDF": "Pinocchio", "MJCF": "MuJoCo", "SDF": "Drake"}
 N_STATES, AGREES = 3, 1e-8
 # moves as in the other program, or otherwise; is not compared; only sorosim refuses it, or the other program too; there
 # is nothing in it that could move or stand, as in files for others to include
@@ -50,6 +55,8 @@ class Row(NamedTuple):
     off: tuple[float, ...]  # of mass matrix, gravity, inverse dynamics: largest difference by largest entry
     options: str
     words: str  # why it is refused or not compared; what it warns of
+    language: str = ""  # of ROOTS, where it loads
+    motion: Motion | None = None  # None: nothing moves, or nothing is compared
 
 
 class State(NamedTuple):
@@ -61,7 +68,13 @@ class State(NamedTuple):
 
 
 Terms = tuple[Array, Array, Array]  # mass matrix, gravity, inverse dynamics
-Peer = Callable[[State], Terms]
+
+
+class Peer(NamedTuple):
+    """A robot in the program that its file is for; coordinates, rates and forces are in the order of those here."""
+
+    terms: Callable[[State], Terms]
+    flow: Flow
 
 
 class NotComparedError(Exception):
@@ -69,7 +82,7 @@ class NotComparedError(Exception):
 
 
 def study(at: Setting) -> None:
-    """Robots in the files of installed packages beside Pinocchio, MuJoCo and Drake; some minutes."""
+    """Robots in the files of installed packages, and their motion, beside Pinocchio, MuJoCo and Drake; some minutes."""
     rows: list[Row] = []
     for package, folders in PACKAGES.items():
         try:
@@ -97,21 +110,33 @@ def text(row: Row) -> str:
     """A row as a line."""
     off = " ".join(f"{x:.0e}" for x in row.off)
     count = "" if row.coordinates is None else str(row.coordinates)
-    rest = "; ".join(filter(None, (row.options, row.words)))
-    return f"{row.file:58.58}  {row.result:8}{count:>4}  {off:20}  {rest}".rstrip()
+    moved = "" if row.motion is None or row.motion.off is None else f"{row.motion.off:.0e}"
+    unmoved = "" if row.motion is None or row.motion.off is not None else f"motion: {row.motion.words}"
+    rest = "; ".join(filter(None, (unmoved, row.options, row.words)))
+    return f"{row.file:58.58}  {row.result:8}{count:>4}  {off:20}  {moved:5}  {rest}".rstrip()
 
 
 def summary(rows: list[Row]) -> str:
-    """Counts of all results."""
+    """Counts of all results, then those of motions, a line for each program."""
     counts = {result: sum(row.result == result for row in rows) for result in RESULTS}
     agree = [row for row in rows if row.result == "agrees"]
     worst = max((max(row.off) for row in agree), default=0.0)
-    return (
+    lines = [
         f"{len(rows)} files: {counts['agrees']} agree with their program to {worst:.0e}, {counts['stands']} have no "
         "coordinates there, either; "
         f"{counts['differs']} differ, {counts['loads']} load and are not compared, {counts['refused']} are refused, "
         f"{counts['by both']} by their program too, {counts['empty']} hold no robot"
-    )
+    ]
+    for name, program in PROGRAMS.items():
+        motions = [row.motion for row in rows if row.motion is not None and row.language == name]
+        offs = [one.off for one in motions if one.off is not None]
+        follow = [off for off in offs if off < FOLLOWS]
+        if motions:
+            lines.append(
+                f"one second of motion: {len(follow)} as in {program} to {max(follow, default=0.0):.0e}, "
+                f"{len(offs) - len(follow)} otherwise, {len(motions) - len(offs)} not compared"
+            )
+    return "\n".join(lines)
 
 
 def compared(path: Path) -> Row:
@@ -137,7 +162,7 @@ def compared(path: Path) -> Row:
         state = State(rng.uniform(-1.0, 1.0, robot.ndof), *rng.normal(size=(2, robot.ndof)))
         for name_of in ("free", "spherical"):  # of which the peers have other coordinates: as they are at zero
             state.q[[i for i, c in enumerate(robot.coordinate_names) if f".{name_of}." in c]] = 0.0
-        theirs = peer(state)
+        theirs = peer.terms(state)
         rest = np.zeros(robot.ndof)
         ours = (
             robot.mass_matrix(state.q),
@@ -149,7 +174,8 @@ def compared(path: Path) -> Row:
                  np.abs(theirs[2]).max()]  # fmt: skip
         off = np.maximum(off, [np.abs(a - b).max() / s for a, b, s in zip(ours, theirs, scale, strict=True)])
     result = "differs" if off.max() >= AGREES else "agrees" if robot.ndof else "stands"
-    return Row(name, result, robot.ndof, tuple(off.tolist()), shown(settings), words)
+    moves = motion(robot, peer.flow, rng) if robot.ndof else None
+    return Row(name, result, robot.ndof, tuple(off.tolist()), shown(settings), words, language(path), moves)
 
 
 def loaded(path: Path, settings: dict[str, Any]) -> Any:
@@ -225,7 +251,7 @@ def pinocchio_model(path: Path) -> Any:
 
 
 def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
-    """Pinocchio's terms of a URDF file, on a fixed base."""
+    """A URDF file in Pinocchio, on a fixed base."""
     model = pinocchio_model(path)
     import pinocchio as pin
 
@@ -247,17 +273,28 @@ def pinocchio_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
         raise NotComparedError(f"{model.nv} coordinates in Pinocchio")
     order = [joint.idx_v for joint in joints]
 
-    def terms(state: State) -> Terms:
-        q, v, a = pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)
-        v[order], a[order] = state.qd, state.qdd
-        for joint, value in zip(joints, state.q, strict=True):
+    def configuration(values: Array) -> Array:
+        q: Array = pin.neutral(model)
+        for joint, value in zip(joints, values, strict=True):
             q[joint.idx_q : joint.idx_q + joint.nq] = [np.cos(value), np.sin(value)] if joint.nq == 2 else value
+        return q
+
+    def terms(state: State) -> Terms:
+        q, v, a = configuration(state.q), np.zeros(model.nv), np.zeros(model.nv)
+        v[order], a[order] = state.qd, state.qdd
         M = np.triu(pin.crba(model, data, q))
         M = M + np.triu(M, 1).T
         gravity = pin.computeGeneralizedGravity(model, data, q).copy()
         return M[np.ix_(order, order)], gravity[order], pin.rnea(model, data, q, v, a)[order]
 
-    return terms
+    def rate(x: Array) -> Array:
+        values, qd = x[: model.nv], x[model.nv :]
+        v = np.zeros(model.nv)
+        v[order] = qd
+        qdd = pin.aba(model, data, configuration(values), v, -model.damping * v)  # which leaves dampers to its callers
+        return np.concatenate([qd, qdd[order]])
+
+    return Peer(terms, Flow(lambda q, qd: np.concatenate([q, qd]), rate, lambda x: x[: model.nv]))
 
 
 def mujoco_model(path: Path) -> Any:
@@ -274,15 +311,12 @@ def mujoco_model(path: Path) -> Any:
 
 
 def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
-    """MuJoCo's terms of an MJCF file; free and ball joints at their reference."""
+    """An MJCF file in MuJoCo; terms with free and ball joints at their reference."""
     m = mujoco_model(path)
     import mujoco
 
-    if "armature" in settings.get("import.without", []):
-        several = np.isin(m.jnt_type[m.dof_jntid], (0, 1))
-        m.dof_armature[several] = 0.0
-    if "tendons" in settings.get("import.without", []) and hasattr(m, "tendon_armature"):
-        m.tendon_armature[:] = 0.0
+    m.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+    leave_out(m, settings.get("import.without", []))
     order = np.full(m.nv, -1)  # ours by theirs
     names = list(robot.coordinate_names)
     for j in range(m.njnt):
@@ -299,18 +333,24 @@ def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
     if m.nv != robot.ndof:
         raise NotComparedError(f"{m.nv} coordinates in MuJoCo")
 
+    joints = list(zip(m.jnt_type.tolist(), m.jnt_dofadr.tolist(), m.jnt_qposadr.tolist(), strict=True))
+    rates, turned = np.eye(m.nv), {}  # of theirs by ours, in their order; references of free joints
+    for kind, dof, at in joints:
+        if kind == 0:  # ours are in the frame of its reference
+            turned[at] = quaternion(m.qpos0[at + 3 : at + 7])
+            rates[dof : dof + 3, dof : dof + 3] = turned[at].as_matrix()
+
+    def positions(q: Array) -> Array:
+        qpos: Array = m.qpos0.copy()
+        for kind, dof, at in joints:
+            if kind >= 2:
+                qpos[at] += q[order[dof]]
+        return qpos
+
     def terms(state: State) -> Terms:
-        rates = np.eye(m.nv)  # of theirs by ours, in their order
         qd, qdd = state.qd[order], state.qdd[order]
         d = mujoco.MjData(m)
-        for j in range(m.njnt):
-            dof, at = m.jnt_dofadr[j], m.jnt_qposadr[j]
-            if m.jnt_type[j] >= 2:
-                d.qpos[at] += state.q[order[dof]]
-            elif m.jnt_type[j] == 0:  # ours are in the frame of its reference
-                R = np.zeros(9)
-                mujoco.mju_quat2Mat(R, m.qpos0[at + 3 : at + 7])
-                rates[dof : dof + 3, dof : dof + 3] = R.reshape(3, 3)
+        d.qpos[:] = positions(state.q)
         mujoco.mj_forward(m, d)
         gravity = rates.T @ d.qfrc_bias
         M = np.zeros((m.nv, m.nv))
@@ -325,7 +365,59 @@ def mujoco_of(path: Path, robot: Any, settings: dict[str, Any]) -> Peer:
         back = np.argsort(order)
         return M[np.ix_(back, back)], gravity[back], tau[back]
 
-    return terms
+    d = mujoco.MjData(m)
+
+    def rate(x: Array) -> Array:
+        d.qpos[:], d.qvel[:] = x[: m.nq], x[m.nq :]
+        mujoco.mj_forwardSkip(m, d, mujoco.mjtStage.mjSTAGE_NONE, True)
+        out = np.concatenate([np.zeros(m.nq), d.qacc])
+        for kind, dof, at in joints:
+            n, turns = (3, kind == 0) if kind == 0 else (1, False) if kind >= 2 else (0, True)
+            out[at : at + n] = d.qvel[dof : dof + n]
+            if turns:
+                turning = np.concatenate([[0.0], 0.5 * d.qvel[dof + n : dof + n + 3]])
+                mujoco.mju_mulQuat(out[at + n : at + n + 4], x[at + n : at + n + 4], turning)
+        return out
+
+    def coordinates(x: Array) -> Array:
+        out = np.zeros(m.nv)
+        for kind, dof, at in joints:
+            if kind >= 2:
+                out[order[dof]] = x[at] - m.qpos0[at]
+            elif kind == 1:
+                out[order[dof : dof + 3]] = quaternion(x[at : at + 4]).as_rotvec()
+            else:
+                back = turned[at].inv()
+                out[order[dof : dof + 3]] = back.apply(x[at : at + 3] - m.qpos0[at : at + 3])
+                out[order[dof + 3 : dof + 6]] = (back * quaternion(x[at + 3 : at + 7])).as_rotvec()
+        return out
+
+    return Peer(terms, Flow(lambda q, qd: np.concatenate([positions(q), rates @ qd[order]]), rate, coordinates))
+
+
+def leave_out(m: Any, without: list[str]) -> None:
+    """Take out of MuJoCo's model what `without` leaves out here."""
+    several = np.isin(m.jnt_type, (0, 1))
+    gone: dict[str, Any] = {}
+    if "armature" in without:
+        gone["dof_armature"] = several[m.dof_jntid]
+    if "springs" in without:
+        gone |= {"jnt_stiffness": m.jnt_type == 0, **dict.fromkeys(NOT_LINEAR, slice(None))}
+    if "tendons" in without:
+        own = "armature", "stiffness", "damping", "stiffnesspoly", "dampingpoly"
+        gone |= {f"tendon_{key}": slice(None) for key in own}
+    if "gravity" in without:
+        gone["body_gravcomp"] = slice(None)
+    if "fluid" in without:
+        m.opt.density = m.opt.viscosity = 0.0
+    for key, where in gone.items():
+        if hasattr(m, key):  # of newer versions, some
+            getattr(m, key)[where] = 0.0
+
+
+def quaternion(wxyz: Array) -> Rotation:
+    """A rotation as MuJoCo and Drake write it."""
+    return Rotation.from_quat(wxyz[[1, 2, 3, 0]])
 
 
 def drake_model(path: Path) -> Any:
@@ -335,6 +427,7 @@ def drake_model(path: Path) -> Any:
         from pydrake.multibody.plant import MultibodyPlant
     except ImportError:
         raise NotComparedError("Drake is not installed") from None
+    logging.getLogger("drake").setLevel(logging.ERROR)  # it warns of elements that it leaves out
     plant = MultibodyPlant(0.0)
     try:
         Parser(plant).AddModels(str(path))
@@ -345,10 +438,11 @@ def drake_model(path: Path) -> Any:
 
 
 def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
-    """Drake's terms of an SDF file; free bodies where the file says."""
+    """An SDF file in Drake; terms with free bodies where the file says."""
     plant = drake_model(path)
     names = [name.partition(".")[0] for name in robot.coordinate_names]
     rates, order = np.zeros((plant.num_velocities(), robot.ndof)), {}
+    floating: list[tuple[Any, list[int]]] = []
     context = plant.CreateDefaultContext()
     for index in plant.GetJointIndices():
         joint = plant.get_joint(index)
@@ -359,6 +453,7 @@ def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
         if len(own) != joint.num_velocities() or len(own) not in (1, 6):
             raise NotComparedError(f"joint {joint.name()} of {joint.num_velocities()} coordinates")
         if len(own) == 6:
+            floating.append((joint.child_body(), own))
             R = plant.EvalBodyPoseInWorld(context, joint.child_body()).rotation().matrix()
             rates[start : start + 3, own[3:]], rates[start + 3 : start + 6, own[:3]] = R, R
         else:
@@ -367,18 +462,37 @@ def drake_of(path: Path, robot: Any, _: dict[str, Any]) -> Peer:
     if plant.num_velocities() != robot.ndof:
         raise NotComparedError(f"{plant.num_velocities()} coordinates in Drake")
 
-    def terms(state: State) -> Terms:
-        q = plant.GetPositions(plant.CreateDefaultContext()).copy()
+    references = [(body, own, plant.EvalBodyPoseInWorld(context, body)) for body, own in floating]
+
+    def positions(q: Array) -> Array:
+        out: Array = plant.GetPositions(plant.CreateDefaultContext()).copy()
         for at, own in order.items():
-            q[at] = state.q[own]
-        plant.SetPositions(context, q)
+            out[at] = q[own]
+        return out
+
+    def terms(state: State) -> Terms:
+        plant.SetPositions(context, positions(state.q))
         plant.SetVelocities(context, np.zeros(plant.num_velocities()))
         M, gravity = plant.CalcMassMatrix(context), -plant.CalcGravityGeneralizedForces(context)
         plant.SetVelocities(context, rates @ state.qd)
         tau = M @ rates @ state.qdd + plant.CalcBiasTerm(context) + gravity
         return rates.T @ M @ rates, rates.T @ gravity, rates.T @ tau
 
-    return terms
+    def rate(x: Array) -> Array:
+        plant.SetPositionsAndVelocities(context, x)
+        return np.asarray(plant.EvalTimeDerivatives(context).CopyToVector())
+
+    def coordinates(x: Array) -> Array:
+        out = np.zeros(robot.ndof)
+        plant.SetPositionsAndVelocities(context, x)
+        for at, own in order.items():
+            out[own] = x[at]
+        for body, where, start in references:
+            g = start.inverse() @ plant.EvalBodyPoseInWorld(context, body)
+            out[where] = [*g.translation(), *Rotation.from_matrix(g.rotation().matrix()).as_rotvec()]
+        return out
+
+    return Peer(terms, Flow(lambda q, qd: np.concatenate([positions(q), rates @ qd]), rate, coordinates))
 
 
 MODELS: dict[str, Callable[[Path], Any]] = {"URDF": pinocchio_model, "MJCF": mujoco_model, "SDF": drake_model}

@@ -15,7 +15,7 @@ import pytest
 import benchmarks
 import sorosim
 from benchmarks import __main__ as command
-from benchmarks import imports
+from benchmarks import import_motions, imports
 from benchmarks.compiled_loop import compiled_loop
 from benchmarks.context import JobError, Setting, start_python
 from benchmarks.rigid_trees import PEERS, time_tree, tree
@@ -286,11 +286,18 @@ def test_robots_of_other_programs_are_compared_with_these(tmp_path):
     pytest.importorskip("yourdfpy")
     pytest.importorskip("mujoco")
     data = Path(__file__).parent / "data"
-    for path, n in ((data / "urdf" / "serial_arm.urdf", 5), (data / "mjcf" / "walker.xml", None)):
-        row = imports.compared(path)
+    rows = [
+        imports.compared(data / file)
+        for file in ("urdf/serial_arm.urdf", "urdf/continuous_wheels.urdf", "mjcf/walker.xml", "mjcf/balls.xml")
+    ]
+    assert rows[0].coordinates == 5
+    for row in rows:
         assert row.result == "agrees", row
         assert max(row.off) < 1e-12
-        assert n is None or row.coordinates == n
+        assert row.motion is not None
+        assert row.motion.off is not None, row
+        assert row.motion.off < 1e-9
+    assert imports.summary(rows).splitlines()[1].startswith("one second of motion: 2 as in Pinocchio to ")
     text = (data / "urdf" / "serial_arm.urdf").read_text("utf-8")
     wrong = tmp_path / "arm.urdf"
     wrong.write_text(text.replace("</robot>", ""))
@@ -314,3 +321,48 @@ def test_a_robot_that_moves_otherwise_than_in_its_program_is_told(tmp_path, monk
     row = imports.compared(path)
     assert row.result == "differs"
     assert row.off[0] > 0.1
+    assert row.motion is not None
+    assert row.motion.off is not None
+    assert row.motion.off > 0.01
+
+
+def test_what_masses_and_forces_do_not_show_is_seen_in_the_motion(monkeypatch):
+    pytest.importorskip("mujoco")
+    path = Path(__file__).parent / "data" / "mjcf" / "walker.xml"
+    stiffer = imports.loaded(path, {"links.rear.joint.revolute.stiffness": 10.0})
+    monkeypatch.setattr(imports, "loaded", lambda *_: stiffer)
+    row = imports.compared(path)
+    assert row.result == "agrees"
+    assert row.motion is not None
+    assert row.motion.off is not None
+    assert row.motion.off > 1e-4
+    assert "0 as in MuJoCo to 0e+00, 1 otherwise" in imports.summary([row])
+
+
+def test_motions_that_rounding_changes_are_not_compared(monkeypatch):
+    robot = sorosim.load(Path(__file__).parent / "data" / "urdf" / "continuous_wheels.urdf")
+    n = robot.ndof
+    flow = import_motions.Flow(lambda q, qd: np.concatenate([q, qd]), lambda x: 0.0 * x, lambda x: x[:n])
+    monkeypatch.setattr(import_motions, "SENSITIVE", 0.0)
+    found = import_motions.motion(robot, flow, np.random.default_rng(1))
+    assert found.off is None
+    assert found.words == "too sensitive after 0.0 s, 0e+00 until then"
+    wrong = flow._replace(coordinates=lambda x: x[:n] + 1e-3)  # from the start on
+    found = import_motions.motion(robot, wrong, np.random.default_rng(1))
+    assert found.off is not None
+    assert found.off > 1e-3
+
+
+def test_motions_differ_by_parts_of_the_largest_angle_and_length():
+    names = ["hand.prismatic", "ball.spherical.rx", "ball.spherical.ry", "ball.spherical.rz"]
+    a = np.array([[0.1, 0.0, 0.0, 3.2], [200.0, 0.0, 0.0, 4.0]])
+    b = a.copy()
+    b[:, 3] -= 2.0 * np.pi  # the same rotations
+    assert import_motions.difference(a, b, names) < 1e-15
+    b[1, 3] += 0.04
+    np.testing.assert_allclose(import_motions.difference(a, b, names), 0.01)
+    b[1, 0] -= 10.0
+    np.testing.assert_allclose(import_motions.difference(a, b, names), 0.05)
+    b[1, 3] = np.nan
+    assert np.isnan(import_motions.difference(a, b, names))
+    assert import_motions.difference(0.0 * a, 0.0 * a, names) == 0.0
