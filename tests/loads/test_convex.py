@@ -213,7 +213,7 @@ def test_flat_bodies_find_edges_and_corners_of_boxes(flat, box):
     }
     robot = touching(links, between="b", **{"and": "a"}, gravity=(0, 0, 0))
     spread, away = normals(rng, 20000), np.array([0.0, 0.0, 1.0])
-    for _ in range(4):
+    for _ in range(2):
         turn, towards = Rotation.random(random_state=rng), normals(rng, 1)[0]
 
         def width(v, place, turn=turn):

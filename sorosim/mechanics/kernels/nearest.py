@@ -507,7 +507,8 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
     size; where its deepest place comes to the middle of the solid, the rest of its size is added to the depth.
     """
     phi = world_distance(solid, body.inner, n, H, wide)
-    S, u = slide, unit(scaled(-1.0, head(n)))
+    S, first = slide, unit(scaled(-1.0, head(n)))
+    u = first
     if solid.kind == HALF_SPACE or solid.kind == SHEET:
         h, at = turned_support(body.shape, body.axes, u, S)
         store_row(sum2(1.0, head(body.centre), 1.0, at), x)
@@ -518,8 +519,7 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
     if dot(n, u) < 0.0:
         phi, u = deepest_of_convex(solid, body, 1.0, u, x, n, H, S, wide)
     if not dot(n, u) < 0.0:
-        scale, step = 0.0, 0.5
-        u = unit(scaled(-1.0, head(normal_of(solid, body.centre, n, H, wide))))
+        scale, step, u = 0.0, 0.5, first
         while scale < 1.0 and step > LEAST_GROWTH:
             trial, v = min(scale + step, 1.0), u
             place_of_normal(solid, body, trial, u, x, n, H, S, wide)
@@ -552,13 +552,6 @@ def nearest_of_convex(solid, body, reach, x, n, H, slide, wide):
     add_dyad(b, e, d, slide)
     add_dyad(g, e, e, slide)
     return phi
-
-
-@kernel_in_place
-def normal_of(solid, x, n, H, wide):
-    """n (3,) of a solid at x."""
-    world_distance(solid, x, n, H, wide)
-    return n
 
 
 @kernel_in_place
