@@ -121,7 +121,7 @@ def shaped(name):
     return {"superellipsoid": {"radii": list(radii), "roundness": list(roundness)}}
 
 
-@pytest.mark.parametrize(("a", "b"), combinations_with_replacement(SHAPES, 2))
+@pytest.mark.parametrize(("a", "b"), list(combinations_with_replacement(SHAPES, 2)))
 def test_gaps_are_the_largest_width_between_two_bodies(a, b, rng):
     """max over u of u.(o_b - o_a) - h_a(u) - h_b(-u), from the best of many directions, by another algorithm.
 
