@@ -149,14 +149,14 @@ class _Importer:
             name, carrier, g = waiting.pop()
             self.carrier[name] = carrier, g
             for child in self.robot.children[name]:
-                held = self.held(self.robot.joint_of[child])
-                waiting.append((child, child, np.eye(4)) if held is None else (child, carrier, g @ held))
+                locked = self.locked_pose(self.robot.joint_of[child])
+                waiting.append((child, child, np.eye(4)) if locked is None else (child, carrier, g @ locked))
 
-    def held(self, joint: RigidJoint) -> Array | None:
+    def locked_pose(self, joint: RigidJoint) -> Array | None:
         """Pose (4, 4) of a link that does not move on its parent; None of one that moves."""
         if joint.kind == FIXED:
             return joint.pose
-        if not self.is_held(joint):
+        if not self.is_locked(joint):
             return None
         size = 0.0 if joint.axis is None else float(np.linalg.norm(joint.axis))
         if joint.kind not in ("revolute", "prismatic") or size == 0.0:
@@ -171,7 +171,7 @@ class _Importer:
     def chain(self, joint: RigidJoint) -> list[RigidJoint]:
         """A joint, the one that it follows, and so on, up to one that follows none, is fixed, or whose leader is none.
 
-        A leader that is in the chain already is none. What is held follows none.
+        A leader that is in the chain already is none. What is locked follows none.
         """
         chain, seen = [joint], {joint.name}
         while (mimic := chain[-1].mimic) is not None and (len(chain) == 1 or chain[-1].kind != FIXED):
@@ -181,22 +181,22 @@ class _Importer:
             seen.add(mimic.leader)
         return chain
 
-    def is_held(self, joint: RigidJoint) -> bool:
-        """Whether a joint does not move: it is held, or follows, and all that do are to be, or its leader is."""
-        if joint.held is not None:
+    def is_locked(self, joint: RigidJoint) -> bool:
+        """Whether a joint does not move: it is locked, or follows, and all that do are to be, or its leader is."""
+        if joint.locked_at is not None:
             return True
         if joint.mimic is None or self.options.mimic != COUPLED:
             return joint.mimic is not None and self.options.mimic == FIXED
         chain = self.chain(joint)
-        return any(one.kind == FIXED or one.held is not None for one in chain[1:]) or any(
+        return any(one.kind == FIXED or one.locked_at is not None for one in chain[1:]) or any(
             one.mimic is not None and one.mimic.multiplier == 0.0 for one in chain
         )
 
     def mimicked(self, joint: RigidJoint) -> float:
-        """Value of a joint where the one that leads all it mimics is at zero, or where it is held."""
+        """Value of a joint where the one that leads all it mimics is at zero, or where it is locked."""
         chain = self.chain(joint)
         last = chain[-1]
-        value = last.held or 0.0
+        value = last.locked_at or 0.0
         if last.mimic is not None and not (len(chain) > 1 and last.kind == FIXED):
             leader = last.mimic.leader
             hint = "joints that mimic each other in a ring" if leader in self.joints else nearest(leader, self.joints)
@@ -260,8 +260,8 @@ class _Importer:
         out: dict[str, Node] = {}
         for one in self.robot.actuators:
             joint = self.joints[one.joint]
-            if self.held(joint) is not None:
-                self.remarks.add(UNDRIVEN, f"{shown(one.name)}, whose joint is held", one.place)
+            if self.locked_pose(joint) is not None:
+                self.remarks.add(UNDRIVEN, f"{shown(one.name)}, whose joint is locked", one.place)
             else:
                 block = {one.kind: {"link": self.names[joint.child], **one.values}}
                 out[self.new_name(one.name, out)] = _node(block, one.place)
@@ -272,13 +272,13 @@ class _Importer:
         values = {name: block.get("value", 0.0) for name, block in start.joints.items()}
         for name, block in start.joints.items():
             joint = self.joints[name]
-            if not self.is_held(joint) and (joint.mimic is None or self.options.mimic == FREE):
+            if not self.is_locked(joint) and (joint.mimic is None or self.options.mimic == FREE):
                 link = self.names[joint.child]
                 key = link if "value" not in block else f"{link}.{joint.kind}"
                 yield link, (key, _node(block, start.place))
                 continue
             now = self.mimicked(joint)
-            if joint.mimic is not None and not self.is_held(joint):
+            if joint.mimic is not None and not self.is_locked(joint):
                 now = joint.mimic.multiplier * values.get(joint.mimic.leader, 0.0) + joint.mimic.offset
             if abs(values[name] - now) > DIFFERENT:
                 self.remarks.add(FOLLOWING, f"{shown(name)} at {now:.6g}, not {values[name]:.6g}", start.place)
@@ -293,7 +293,7 @@ class _Importer:
         """Joints that follow others; what cannot be coupled is noted."""
         out: dict[str, Node] = {}
         for joint in self.joints.values():
-            if joint.mimic is None or joint.kind == FIXED or self.is_held(joint):
+            if joint.mimic is None or joint.kind == FIXED or self.is_locked(joint):
                 continue
             n, place = len(self.mistakes), joint.element.place_of("mimic")
             self.mimicked(joint)
@@ -369,8 +369,8 @@ class _Importer:
         joint = self.robot.joint_of[name]
         place = joint.element.place
         out: dict[str, Node] = {}
-        held = self.held(joint) if top else None
-        at = pose_data(joint.pose if held is None else held)
+        locked = self.locked_pose(joint) if top else None
+        at = pose_data(joint.pose if locked is None else locked)
         if not top:
             carrier = self.carrier[joint.parent][0]
             out["parent"] = Node(self.names[carrier], joint.element.place_of("parent"), place)
@@ -378,7 +378,7 @@ class _Importer:
                 at["frame"] = self.names[joint.parent]
         if at:
             out["at"] = _node(at, joint.element.place_of("origin"))
-        if held is None:
+        if locked is None:
             out["joint"] = self.joint(joint, place)
         return out
 
@@ -455,7 +455,7 @@ class _Importer:
             return False
         if name == robot.root:
             return not robot.floats or bool(mount)
-        return self.held(robot.joint_of[name]) is not None
+        return self.locked_pose(robot.joint_of[name]) is not None
 
     def possible(self, name: str, own: Inertia) -> Inertia:
         """Mass properties that a body may have, as the option says; what is refused is noted."""

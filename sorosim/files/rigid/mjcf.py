@@ -364,7 +364,7 @@ class _Reader:
             kind = mujoco.mjtEq(m.eq_type[i])
             if (linear := self.linear(i)) is not None and self.follow(by_name, *linear):
                 continue
-            if (held := self.held(i)) is not None and self.hold(by_name[held[0]], held[1]):
+            if (locked := self.locked(i)) is not None and self.lock(by_name[locked[0]], locked[1]):
                 continue
             name = m.equality(i).name or kind.name.removeprefix("mjEQ_").lower()
             if kind in closing and "constraints" not in self.leftovers.without:
@@ -391,8 +391,8 @@ class _Reader:
                 return one, other, data[0] / a, -b / a
         return None
 
-    def held(self, i: int) -> tuple[str, float] | None:
-        """The joint that an equality alone holds, or one of a fixed tendon over it, and where; None of another one."""
+    def locked(self, i: int) -> tuple[str, float] | None:
+        """The joint that an equality alone locks, or one of a fixed tendon over it, and where; None of another one."""
         import mujoco
 
         m, kind, value = self.model, mujoco.mjtEq(self.model.eq_type[i]), float(self.model.eq_data[i, 0])
@@ -405,11 +405,11 @@ class _Reader:
                 return self.joint_names[int(m.wrap_objid[at])], value / float(m.wrap_prm[at])
         return None
 
-    def hold(self, joint: RigidJoint, value: float) -> bool:
-        """Hold a joint; whether that may be: it follows none, and nothing else holds it."""
-        if joint.mimic is not None or joint.held is not None or "constraints" in self.leftovers.without:
+    def lock(self, joint: RigidJoint, value: float) -> bool:
+        """Lock a joint; whether that may be: it follows none, and nothing else locks it."""
+        if joint.mimic is not None or joint.locked_at is not None or "constraints" in self.leftovers.without:
             return False
-        joint.held = value
+        joint.locked_at = value
         return True
 
     @staticmethod
@@ -418,9 +418,9 @@ class _Reader:
         a, b = joints.get(first), joints.get(second)
         if a is None or b is None:
             return False
-        if a.mimic is None and a.held is None:
+        if a.mimic is None and a.locked_at is None:
             a.mimic = Mimic(second, ratio, offset)
-        elif b.mimic is None and b.held is None and ratio:
+        elif b.mimic is None and b.locked_at is None and ratio:
             b.mimic = Mimic(first, 1.0 / ratio, -offset / ratio)
         else:
             return False

@@ -66,7 +66,7 @@ class RigidJoint:
     acting : dict
         Values of damping, friction, stiffness and rest, where they are not zero.
     limits : (low, high), optional
-    held : float, optional
+    locked_at : float, optional
         Value at which the file holds its coordinate.
     word : str
         Its kind as the format calls it.
@@ -85,7 +85,7 @@ class RigidJoint:
     acting: dict[str, Any] = field(default_factory=dict)
     limits: tuple[float, float] | None = None
     mimic: Mimic | None = None
-    held: float | None = None
+    locked_at: float | None = None
     word: str = ""
 
 

@@ -117,7 +117,7 @@ class ContactGroup:
                 hollow = [HOLLOW[solid.kind] for solid in other.solids if solid.kind in HOLLOW]
                 if hollow and any(solid.mask == CURVED for solid in skin.solids):
                     expected = f"no {hollow[0]} opposite an ellipsoid or superellipsoid, which may touch it twice"
-                    got = f"those of '{skin.link}' and '{other.link}'"
+                    got = f"'{skin.link}' and '{other.link}'"
                     raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
                 flat = not skin.is_rod and any(part.mask != CURVED for part in skin.solids)
                 if flat and any(part.kind == solids.SHEET for part in other.solids):
