@@ -20,6 +20,10 @@ from numba.extending import (
     typeof_impl,
     unbox,
 )
+from numba.np.numpy_support import as_dtype
+
+
+_WORD = ir.IntType(64)
 
 
 class Reference(types.Type):
@@ -144,15 +148,22 @@ def _get_field(context: Any, builder: Any, reference: Reference, value: Any, nam
 def _unbox(reference: Reference, value: Any, c: Any) -> Any:
     model = c.context.data_model_manager[reference]
     room = cgutils.alloca_once(c.builder, model.room())
-    natives = [c.unbox(field, c.pyapi.tuple_getitem(value, i)) for i, field in enumerate(reference.fields)]
     failed = cgutils.false_bit
-    for i, (field, native) in enumerate(zip(reference.fields, natives, strict=True)):
-        stored = native.value
-        if isinstance(field, Reference):
-            stored = c.context.data_model_manager[field].as_argument(c.builder, stored)
-        c.builder.store(stored, cgutils.gep_inbounds(c.builder, room, 0, i))
-        failed = c.builder.or_(failed, native.is_error)
-    cleanups = [native.cleanup for native in natives if native.cleanup is not None]
+    cleanups = []
+    for i, field in enumerate(reference.fields):
+        place = cgutils.gep_inbounds(c.builder, room, 0, i)
+        if isinstance(field, types.Array) and not c.context.enable_nrt:
+            index = ir.Constant(_WORD, i)
+            is_error = c.builder.call(_array_unboxer(field, c), [value, index, c.builder.bitcast(place, c.pyapi.voidptr)])
+        else:
+            native = c.unbox(field, c.pyapi.tuple_getitem(value, i))
+            is_error, stored = native.is_error, native.value
+            if isinstance(field, Reference):
+                stored = c.context.data_model_manager[field].as_argument(c.builder, stored)
+            c.builder.store(stored, place)
+            if native.cleanup is not None:
+                cleanups.append(native.cleanup)
+        failed = c.builder.or_(failed, is_error)
 
     def cleanup() -> None:
         for one in reversed(cleanups):
@@ -163,6 +174,33 @@ def _unbox(reference: Reference, value: Any, c: Any) -> Any:
     same = ir.InlineAsm(ir.FunctionType(address.type, [address.type]), "", "=r,0,~{memory}", side_effect=True)
     fields = model.from_argument(c.builder, c.builder.call(same, [address]))
     return NativeValue(fields, is_error=failed, cleanup=cleanup if cleanups else None)
+
+
+def _array_unboxer(array: Any, c: Any) -> Any:
+    """A function (tuple, index, place): whether the array there could not be taken; one for all arrays of a shape.
+
+    A robot has hundreds of arrays: with numba's code for each of them in line, entries were what took longest to compile.
+    """
+    name = f"sorosim.unbox.{array.ndim}.{as_dtype(array.dtype).itemsize}"
+    pointer = c.pyapi.voidptr
+    function_type = ir.FunctionType(ir.IntType(1), [c.pyapi.pyobj, _WORD, pointer])
+    function = cgutils.get_or_insert_function(c.builder.module, function_type, name)
+    if not function.blocks:
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        inner = type(c)(c.context, builder, c.context.get_python_api(builder))
+        value, index, place = function.args
+        native = inner.unbox(array, _tuple_item(inner.pyapi, value, index))
+        builder.store(native.value, builder.bitcast(place, native.value.type.as_pointer()))
+        builder.ret(native.is_error)
+    return function
+
+
+def _tuple_item(api: Any, value: Any, index: Any) -> Any:
+    """A borrowed reference."""
+    item_type = ir.FunctionType(api.pyobj, [api.pyobj, api.py_ssize_t])
+    return api.builder.call(api._get_function(item_type, name="PyTuple_GetItem"), [value, index])
 
 
 # -- records -----------------------------------------------------------------------------------------------------------
