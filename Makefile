@@ -21,7 +21,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all test-machines validation strangers fuzz bench docs lint clean help
+.PHONY: demo demo-all test test-all test-machines validation strangers fuzz bench docs lint dist clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -77,6 +77,12 @@ lint: $(INSTALLED_TEST) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy sorosim benchmarks
+
+dist: $(INSTALLED_TEST) ## build dist/: the sources, and a wheel with code compiled for this Python and kind of processor
+	$(BIN)/sorosim compile --all --portable
+	$(BIN)/python -m hatchling build -d dist -t sdist -t wheel
+	rm -rf sorosim/base/compiled/shipped
+	@ls -l dist
 
 clean: ## remove the environment, caches, builds and demo/
 	rm -rf .venv demo build dist docs/gallery .cache .pytest_cache .mypy_cache .ruff_cache .benchmarks .hypothesis

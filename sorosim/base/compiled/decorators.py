@@ -24,8 +24,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.types.misc import unliteral
 from numba.core.typing import templates
 
-from sorosim.base.compiled.cache import Specialization, cache_of_functions, callees_of, file_lock, note_compiled
-from sorosim.base.compiled.libraries import CALLEE, ROOT, cache_intermediate_code
+from sorosim.base.compiled.cache import Specialization, callees_of, file_lock, note_compiled
+from sorosim.base.compiled.libraries import CALLEE, ROOT, dispatcher_of
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,13 +55,9 @@ def _compiled(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     No fastmath: the linker may take a callee's code from this function or from another one that was loaded before;
     only strict arithmetic gives the same bits whichever it is, and runs then repeat in any process.
     """
-    with cache_of_functions():
-        options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
-        dispatcher = numba.njit(**options | more)(function)
-        if more.get("pipeline_class") is CALLEE:
-            cache_intermediate_code(dispatcher)
-        compiled: Callable[..., Any] = _recording(dispatcher)
-        return compiled
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    dispatcher: Callable[..., Any] = _recording(dispatcher_of(function, **options | more))
+    return dispatcher
 
 
 def _of_kernels(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:

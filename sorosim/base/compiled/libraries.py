@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
-from numba.core import caching, compiler
+from numba.core import compiler
 from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import lookup_environment
+
+from sorosim.base.compiled.cache import KernelCache
 
 
 class _Root(JITCodeLibrary):  # type: ignore[misc]
@@ -77,10 +80,10 @@ class _Callee(JITCodeLibrary):  # type: ignore[misc]
         return library
 
 
-class _CalleeCache(caching.FunctionCache):  # type: ignore[misc]
+class _CalleeCache(KernelCache):
     """Intermediate code on disk, for processes that compile other roots."""
 
-    class _impl_class(caching.CompileResultCacheImpl):  # type: ignore[misc]  # noqa: N801
+    class _impl_class(KernelCache._impl_class):
         def rebuild(self, target_context: Any, payload: Any) -> Any:
             serialized, descriptor, environment, signature, *_, annotation, reload_init, _ = payload
             for function in reload_init:
@@ -107,6 +110,9 @@ def _compiler_of(library: type[JITCodeLibrary]) -> type[compiler.Compiler]:
 ROOT, CALLEE = _compiler_of(_Root), _compiler_of(_Callee)  # values of `pipeline_class` of numba.njit
 
 
-def cache_intermediate_code(dispatcher: Any) -> None:
-    """Let a dispatcher of `CALLEE` keep its code on disk, in the folder of numba at this time."""
-    dispatcher._cache = _CalleeCache(dispatcher.py_func)
+def dispatcher_of(function: Any, **options: Any) -> Any:
+    """numba's dispatcher of a function, with its code kept on disk."""
+    dispatcher = numba.njit(**options)(function)
+    if hasattr(dispatcher, "compile"):  # compiled at all
+        dispatcher._cache = (_CalleeCache if options.get("pipeline_class") is CALLEE else KernelCache)(function)
+    return dispatcher

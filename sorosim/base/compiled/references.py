@@ -22,7 +22,6 @@ from numba.extending import (
 )
 from numba.np.numpy_support import as_dtype
 
-
 _WORD = ir.IntType(64)
 
 
@@ -154,7 +153,9 @@ def _unbox(reference: Reference, value: Any, c: Any) -> Any:
         place = cgutils.gep_inbounds(c.builder, room, 0, i)
         if isinstance(field, types.Array) and not c.context.enable_nrt:
             index = ir.Constant(_WORD, i)
-            is_error = c.builder.call(_array_unboxer(field, c), [value, index, c.builder.bitcast(place, c.pyapi.voidptr)])
+            is_error = c.builder.call(
+                _array_unboxer(field, c), [value, index, c.builder.bitcast(place, c.pyapi.voidptr)]
+            )
         else:
             native = c.unbox(field, c.pyapi.tuple_getitem(value, i))
             is_error, stored = native.is_error, native.value
@@ -179,7 +180,7 @@ def _unbox(reference: Reference, value: Any, c: Any) -> Any:
 def _array_unboxer(array: Any, c: Any) -> Any:
     """A function (tuple, index, place): whether the array there could not be taken; one for all arrays of a shape.
 
-    A robot has hundreds of arrays: with numba's code for each of them in line, entries were what took longest to compile.
+    A robot has hundreds of arrays: numba's code for each of them, in line, is most of what entries take to compile.
     """
     name = f"sorosim.unbox.{array.ndim}.{as_dtype(array.dtype).itemsize}"
     pointer = c.pyapi.voidptr
