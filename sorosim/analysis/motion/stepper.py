@@ -23,6 +23,7 @@ from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values, vector
 from sorosim.mechanics.engine.prescribed import by_coordinate
+from sorosim.mechanics.kernels import begins
 from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.robot import Robot
 
@@ -266,9 +267,9 @@ class Stepper:
         segment, inputs, before, fresh, change = self._last
         n, n_inputs = self.robot.ndof, len(before)
         size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
-        tangent, u_tangent = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
+        tangent, u_tangent = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
         tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, self._steps.system.n_strains))
-        tangent[:n, held.Q] = tangent[n : 2 * n, held.QD] = free
+        tangent[:n, begins.Q] = tangent[n : 2 * n, begins.QD] = free
         u_tangent[2 * n :, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
