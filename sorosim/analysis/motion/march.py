@@ -143,10 +143,6 @@ class RobotMarch:
         s.q[:], s.qd[:], s.qdd[:], march.strain[0] = q, qd, qdd, strain
         march.number["time"], march.counts["most_rank"] = t, self.system.closing[2]
 
-    def stiffening(self, h: float) -> float:
-        """That of forward dynamics where a motion begins with steps of h, see `kernels.evaluate.forward` [s^2]."""
-        return self.tableau.stiffening * h * h
-
     def step(self, march: March, rows: Rows, most: int) -> int:
         """Advance by up to `most` steps, Python evaluating its loads and inputs between; a code of kernels.march."""
         number, s, in_python = march.number, march.state, self.in_python

@@ -134,16 +134,11 @@ class MarchIntegrator(RobotMarch):
         return True
 
     def first_accelerations(self, t: float, x: Array, h: float, evaluation: Evaluation) -> Array:
-        """Accelerations of forward dynamics, from which those are taken that stiff parts cannot follow in steps of h.
-
-        Of large trees, which have no matrices, all stay.
-        """
-        stiffening = self.stiffening(h)
-        if stiffening == 0.0 or self.engine.is_large:
+        """Accelerations of forward dynamics, without what stiff parts cannot follow in steps of h."""
+        if not (stiffening := self.tableau.stiffening * h * h):
             return evaluation.qdd
-        stiffened = task.FORWARD._replace(arguments=(False, False, stiffening))
-        q, qd, qdd, strain = self.system.coordinates(t, x)
-        return self.system.forward(stiffened, t, q, qd, qdd, strain).qdd
+        state = self.system.coordinates(t, x)
+        return self.system.forward(task.FORWARD, t, *state, stiffening=stiffening).qdd
 
     def starting_values(self, t: float, x: Array, h: float, evaluation: Evaluation) -> tuple[Array, Array]:
         """Accelerations and rates of a start as the method has them amid its steps of size h.

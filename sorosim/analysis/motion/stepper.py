@@ -251,8 +251,9 @@ class Stepper:
         Returns
         -------
         A : (2 ndof, 2 ndof) ndarray
-            Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. The method's
-            own accelerations a - qdd, and strains of Maxwell elements, are kept constant.
+            Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. What a -
+            qdd is, the method's own accelerations beyond those of the robot, accelerations to which stiff parts keep,
+            and strains of Maxwell elements are kept constant.
         B : (2 ndof, n_actuators) ndarray
             By the inputs.
 

@@ -57,7 +57,8 @@ def stiffening(number):
 def accelerations(model, march, ws, derivatives, before, jump, anew):
     """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
 
-    Stiff parts keep to the accelerations before, state.qdd; to none if `anew`, or where a difference is wanted. Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
+    Stiff parts keep to the accelerations before, state.qdd; to none if `anew`, or where a difference is wanted.
+    Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
     `jump`: whether the difference of two of them is wanted. What loops ask of both cancels in it, so a row that is all
     but dependent divides nothing by its weakness, and counts as the state tells; else the rank of the start does.
     """

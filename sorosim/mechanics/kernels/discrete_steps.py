@@ -1,9 +1,8 @@
 """Motion in equal steps over intervals in which inputs are held, and its derivatives (docs/theory.md, 14).
 
-The steps are those of kernels.newmark. Where inputs jump, the accelerations do: at the begin of an interval they are
-those of forward dynamics, and the method's own ones jump by the same. What a step is told of the past is the memory
-(q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives of a step are those of its converged
-end, so they depend on the states at the ends of steps only.
+The steps are those of kernels.newmark, begins of intervals, where accelerations jump, those of kernels.begins. What a
+step is told of the past is the memory (q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives
+of a step are those of its converged end, so they depend on the states at the ends of steps only.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from sorosim.mechanics.kernels import march as mr
 from sorosim.mechanics.kernels import newmark as nm
 from sorosim.mechanics.kernels import relaxation as rl
 from sorosim.mechanics.kernels.begins import (
-    N_VECTORS,
     QD,
     QDD,
     SOLUTION,
@@ -41,7 +39,6 @@ from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
 from sorosim.mechanics.kernels.saddle import solve_constrained
 from sorosim.mechanics.kernels.small import add_ad, clear, copy
-
 
 
 @by_reference
