@@ -109,8 +109,8 @@ def step(
     -----
     It knows no more of the motion before than q and qd: accelerations begin anew, as after `Stepper.reset`. A chain of
     steps by "euler", or by "newmark" without loops, is a `rollout` to the tolerance of Newton's method; by
-    "generalized-alpha" each step loses the method's own accelerations and kicks stiff parts, which is some 5e-3 of the
-    coordinates of a soft arm at 20 ms. `rollout` is also several times as fast.
+    "generalized-alpha" each step loses the method's own accelerations, which is 2e-3 to 4e-3 of the coordinates of soft
+    arms at 20 ms. `rollout` is also several times as fast.
     """
     rows = rollout(robot, as_one_interval(robot, _array("u", u)), dt, q, qd, t, numbers, **options)
     return rows[0][..., 1, :], rows[1][..., 1, :]

@@ -328,7 +328,7 @@ def test_derivatives_of_motions_by_numbers(name):
             return (q_bar * one.q).sum() + (qd_bar * one.qd).sum()
 
         value, errors = values[path], []
-        for part in (1e-3, 1e-4):
+        for part in (1e-2, 1e-3):
             h = part * abs(value)
             a, b, c, d = (scalar(value + i * h) for i in (-2, -1, 1, 2))
             errors.append(abs((a - 8.0 * b + 8.0 * c - d) / (12.0 * h) - by[k]))
@@ -605,13 +605,13 @@ def test_a_step_that_fails_leaves_the_state():
     sim.reset()
     state = sim.step([1.0, 0, 0, 0, 0])
     with pytest.raises(ConvergenceError, match=r"a step of .cable-driven manipulator. at t = 0.02 s: .* more substeps"):
-        sim.step([1e9, 0, 0, 0, 0])
+        sim.step([1e15, 0, 0, 0, 0])
     assert sim.state is state
     after = sim.step([1.0, 0, 0, 0, 0])
     sim.state = state
     assert_array_equal(sim.step([1.0, 0, 0, 0, 0]).q, after.q)
     with pytest.raises(ConvergenceError) as caught:
-        sorosim.rollout(robot, [[1.0] * 5, [1e9] * 5, [0.0] * 5], 0.02)
+        sorosim.rollout(robot, [[1.0] * 5, [1e15] * 5, [0.0] * 5], 0.02)
     assert caught.value.partial.q.shape == (2, 24)
 
 

@@ -67,7 +67,9 @@ def recursion(m, c, k, q, v, h, n, method, rho):
     """The method on m a + c v + k q = 0, each step solved by hand."""
     alpha_m, alpha_f, beta, gamma = coefficients(method, rho)
     acceleration = -(c * v + k * q) / m
-    a = acceleration - (alpha_m - alpha_f) * h * (c * acceleration + k * v) / m
+    stiffened = acceleration * m / (m + ((gamma - 0.5) * h) ** 2 * k)
+    a = stiffened - (alpha_m - alpha_f) * h * (c * acceleration + k * v) / m
+    acceleration = stiffened
     rows = [(q, v)]
     for _ in range(n):
         q_0, v_0 = q + h * v + h * h * (0.5 - beta) * a, v + h * (1.0 - gamma) * a

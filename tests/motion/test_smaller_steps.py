@@ -11,7 +11,7 @@ from sorosim.base.errors import ConvergenceError
 
 
 def test_an_interval_that_fails_is_taken_in_smaller_steps():
-    arm, u = sorosim.load("cable_manipulator"), [100.0, 5.0, 5.0, 5.0, 5.0]
+    arm, u = sorosim.load("cable_manipulator"), [200.0, 5.0, 5.0, 5.0, 5.0]
     sim = sorosim.Stepper(arm, "50 ms", tolerance=1e-11)
     sim.reset()
     state = sim.step(u)
@@ -33,7 +33,7 @@ def test_an_interval_that_fails_is_taken_in_smaller_steps():
 
 
 def test_bodies_that_stick_by_friction_are_passed_in_smaller_steps():
-    slip = {f"loads.{name}.contact.slip_speed": "2 mm/s" for name in ("grip", "table")}
+    slip = {f"loads.{name}.contact.slip_speed": "1 mm/s" for name in ("grip", "table")}
     gripper = sorosim.load("gripper_grasps_sphere", set=slip)
     fine, coarse = sorosim.Stepper(gripper, "20 ms", substeps=16), sorosim.Stepper(gripper, "20 ms", substeps=2)
     places = []
@@ -46,7 +46,7 @@ def test_bodies_that_stick_by_friction_are_passed_in_smaller_steps():
     assert np.allclose([place[:2] for place in places], 0.0, atol=1e-9)  # by symmetry
     heights = [place[2] - 0.035 for place in places]
     assert heights[0] > 0.005  # the fingers squeeze the ball upwards
-    assert heights[1] == pytest.approx(heights[0], rel=0.2)  # 0.11: steps of 10 ms against 1.2 ms
+    assert heights[1] == pytest.approx(heights[0], rel=0.05)  # 0.006: steps of 10 ms against 1.2 ms
 
 
 def test_a_step_that_fails_names_the_loop_that_its_first_try_left_open():

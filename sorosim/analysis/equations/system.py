@@ -474,15 +474,21 @@ class OdeSystem:
         return self.engine.evaluate(what, q, qd, qdd, u, t, multiplier=multiplier)
 
     def forward(
-        self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS
-    ) -> Evaluation:
-        """Forward dynamics at the prescribed accelerations in qdd; the others are filled in."""
+        self, what: task.Task, t: float, q: Array, qd: Array, qdd: Array, strain: Array = NO_STRAINS,
+        stiffening: float = 0.0,
+    ) -> Evaluation:  # fmt: skip
+        """Forward dynamics at the prescribed accelerations in qdd; the others are filled in.
+
+        stiffening [s^2]: as in `kernels.evaluate.forward`, of `task.FORWARD`, by accelerations of zero.
+        """
         u, known, engine = self.inputs.value(t), self.partition.mask, self.engine
         self.set_internal_variables(strain)
         if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
             none, n = np.empty((0, 0)), engine.ndof
-            qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known)
+            qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known, stiffening)
             return Evaluation(np.empty(n), none, none, none, none, qdd, *engine.closure)
+        if stiffening:
+            what, qdd[~known] = what._replace(arguments=(False, False, stiffening)), 0.0
         evaluation = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
         if self.robot.n_multipliers:
             self.loop_monitor.check_rank(t, engine.closure[1])

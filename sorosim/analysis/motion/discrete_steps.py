@@ -190,7 +190,7 @@ class DiscreteSteps(RobotMarch):
     def equations(self, n: int = 0, rows: int = 0) -> Equations:
         """Room for what numbers change in the equations over n intervals and their rows; 0: nothing."""
         ndof, n_loops, n_strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
-        shapes = (rows, ndof), (rows, n_loops), (rows, n_strains), *((2 * n, ndof), (2 * n, n_loops)) * 2
+        shapes = (rows, ndof), (rows, n_loops), (rows, n_strains), *((2 * n, ndof), (2 * n, n_loops)) * 2, (2 * n, ndof)
         return Equations._make(map(np.zeros, shapes))
 
     @property

@@ -21,7 +21,7 @@ from sorosim.mechanics.engine.engine import Engine
 from sorosim.mechanics.engine.inputs import Motion
 from sorosim.mechanics.kernels import march as codes
 from sorosim.mechanics.kernels import newmark
-from sorosim.mechanics.kernels.discrete_steps import apply_input_jump
+from sorosim.mechanics.kernels.begins import apply_input_jump
 from sorosim.mechanics.kernels.evaluate import DONE as EVALUATED
 from sorosim.mechanics.kernels.evaluate import Evaluation, State
 from sorosim.mechanics.kernels.march import March, Model, Rows
@@ -47,7 +47,7 @@ def tableau(method: StepMethod) -> codes.Tableau:
         [0.0, 0.0, -alpha_f / (1.0 - alpha_f), alpha_m / (1.0 - alpha_f)], [0.0, 0.0, 0.0, 0.0],
     ])  # fmt: skip
     gain = np.array([beta, gamma, (1.0 - alpha_m) / (1.0 - alpha_f), 1.0])
-    return codes.Tableau(carry, gain, beta + 0.5 * (alpha_m - alpha_f) - 1.0 / 6.0)
+    return codes.Tableau(carry, gain, beta + 0.5 * (alpha_m - alpha_f) - 1.0 / 6.0, (gamma - 0.5) ** 2)
 
 
 def computed_in_python(robot: Robot) -> bool:

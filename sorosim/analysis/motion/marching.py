@@ -121,14 +121,24 @@ class MarchIntegrator(RobotMarch):
         saddle, now, independent = evaluation.saddle, march.state, None
         if self.sparse is not None and engine.loop_layout.m:
             independent = saddle.order[: int(saddle.regularity[0])].copy()
-        a, v = self.starting_values(t0, problem.x0, float(number["step"]), evaluation)
-        self.start(march, t0, q, v, evaluation.qdd, strain)
+        step = float(number["step"])
+        a, v = self.starting_values(t0, problem.x0, step, evaluation)
+        first = self.first_accelerations(t0, problem.x0, step, evaluation)
+        a += first - evaluation.qdd
+        self.start(march, t0, q, v, first, strain)
         if self.sparse is not None and independent is not None:
             self.sparse.choose_rows(independent)
         now.a[:] = now.a_old[:] = a
         march.multiplier.now[:] = evaluation.closure.multiplier
         (now.actuation[:],), (now.damping[:],) = self.exchanges.of_tree(q[None], v[None], system.inputs.value(t0)[None])
         return True
+
+    def first_accelerations(self, t: float, x: Array, h: float, evaluation: Evaluation) -> Array:
+        """Accelerations of forward dynamics, without what stiff parts cannot follow in steps of h."""
+        if not (stiffening := self.tableau.stiffening * h * h):
+            return evaluation.qdd
+        state = self.system.coordinates(t, x)
+        return self.system.forward(task.FORWARD, t, *state, stiffening=stiffening).qdd
 
     def starting_values(self, t: float, x: Array, h: float, evaluation: Evaluation) -> tuple[Array, Array]:
         """Accelerations and rates of a start as the method has them amid its steps of size h.
@@ -138,7 +148,7 @@ class MarchIntegrator(RobotMarch):
         be followed, both stay as they are.
         """
         system, free = self.system, self.system.partition.free
-        _, gain, error = self.tableau
+        _, gain, error, _ = self.tableau
         (q, qd, _, strain), a = system.coordinates(t, x), evaluation.qdd.copy()
         shift = 2.0 * (error + 1.0 / 6.0 - gain[0])  # by which part of a step its accelerations are late
         v = qd.copy()
@@ -212,9 +222,6 @@ class _MarchRun:
         if isinstance(system.inputs, ZeroOrderHold):
             inputs = self.method.model.inputs
             inputs.data[inputs.table["data"][system.inputs.held]] = u[system.inputs.held]
-        if (code := self.method.jump(march, u)) not in DONE:
-            return code
-        march.state.actuation[:] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
         del self.stops[0]
         self.next_rows = self.rows_to_sample()
         number, row = march.number, int(march.counts["row"])
@@ -222,7 +229,8 @@ class _MarchRun:
         most = min(float(number[name]) for name in ("target_step", "max_step", "solvable_step"))
         steps = max(np.ceil(remaining / most * (1.0 - 1e-10)), 1.0)
         march.counts["steps_left"], number["step"] = int(min(steps, MOST_STEPS)), remaining / steps
-        return codes.CONTINUES
+        march.state.actuation[:] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
+        return self.method.jump(march, u)
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events

@@ -34,6 +34,7 @@ from sorosim.base.validation import Number, Values, describe
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.dynamics.variation import Variation, VariedEngine
 from sorosim.mechanics.engine.prescribed import Inputs, input_rows
+from sorosim.mechanics.kernels import begins
 from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels.discrete_steps import Adjoint, Equations
 from sorosim.mechanics.robot import Robot, check_robot
@@ -212,7 +213,7 @@ class Rollout:
         """As `vjp`, whatever the tolerance of the steps is."""
         n, ndof = len(self.u), self._steps.engine.ndof
         cotangents = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
-        u_cotangent, cotangent = np.zeros_like(self.u), np.zeros((held.N_VECTORS, ndof))
+        u_cotangent, cotangent = np.zeros_like(self.u), np.zeros((begins.N_VECTORS, ndof))
         maxwell, numbers = self._steps.system.maxwell, np.zeros(len(self.numbers))
         strain = np.zeros(maxwell.n)
         for segment in reversed(self._segments):
@@ -226,22 +227,22 @@ class Rollout:
             into = cotangent, strain, u_cotangent[first:last]
             self._derive(held.motion_vjp, segment, inputs, True, local, *into, adjoint)
             numbers += [self._by_number(one, segment, adjoint) for one in self._by.engines]
-            cotangent[held.QDD :] = 0.0
+            cotangent[begins.QDD :] = 0.0
             if segment.change is not None:
-                cotangent[: held.QDD] = segment.change.pull(cotangent[: held.QDD])
+                cotangent[: begins.QDD] = segment.change.pull(cotangent[: begins.QDD])
         if not self._segments:
-            cotangent[: held.QDD] = cotangents[:, 0]
+            cotangent[: begins.QDD] = cotangents[:, 0]
         if self._start_change is not None:
-            cotangent[: held.QDD] = self._start_change.pull(cotangent[: held.QDD])
+            cotangent[: begins.QDD] = self._start_change.pull(cotangent[: begins.QDD])
         if maxwell.n and self._strain_begins:
-            cotangent[held.Q] += maxwell.start_change(np.eye(ndof)) @ strain
+            cotangent[begins.Q] += maxwell.start_change(np.eye(ndof)) @ strain
             rests = (derivative(one.varied.elastic.rest) for one in self._by.engines)
             numbers -= [strain @ maxwell.start_change(rest) for rest in rests]
-        cotangent[: held.QDD, self._steps.system.partition.mask] = 0.0
-        by_start = np.tensordot(cotangent[: held.QDD], self._by_start, 2)
+        cotangent[: begins.QDD, self._steps.system.partition.mask] = 0.0
+        by_start = np.tensordot(cotangent[: begins.QDD], self._by_start, 2)
         numbers += by_start[: len(numbers)]
         u_cotangent[:1] += by_start[len(numbers) :]
-        return Cotangents(u_cotangent, cotangent[held.Q].copy(), cotangent[held.QD].copy(), numbers)
+        return Cotangents(u_cotangent, cotangent[begins.Q].copy(), cotangent[begins.QD].copy(), numbers)
 
     @cached_property
     def _by_start(self) -> Array:
@@ -341,11 +342,11 @@ class Rollout:
         along = np.concatenate([change, u_tangent[:, :1].sum(axis=1)], axis=1)
         if along.any():
             tangents[:, :, 0] += np.einsum("cia,ka->cki", self._by_start, along)
-        tangent = np.zeros((count, held.N_VECTORS, ndof))
-        tangent[:, : held.QDD] = np.moveaxis(tangents[:, :, 0], 1, 0)
+        tangent = np.zeros((count, begins.N_VECTORS, ndof))
+        tangent[:, : begins.QDD] = np.moveaxis(tangents[:, :, 0], 1, 0)
         if self._start_change is not None:
-            tangent[:, : held.QDD] = self._start_change.push(tangent[:, : held.QDD])
-            tangents[:, :, 0] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
+            tangent[:, : begins.QDD] = self._start_change.push(tangent[:, : begins.QDD])
+            tangents[:, :, 0] = np.moveaxis(tangent[:, : begins.QDD], 1, 0)
         maxwell = self._steps.system.maxwell
         strain = np.zeros((count, maxwell.n))
         if maxwell.n and self._strain_begins:
@@ -355,8 +356,8 @@ class Rollout:
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                tangent[:, : held.QDD] = segment.change.push(tangent[:, : held.QDD])
-                tangents[:, :, first] = np.moveaxis(tangent[:, : held.QDD], 1, 0)
+                tangent[:, : begins.QDD] = segment.change.push(tangent[:, : begins.QDD])
+                tangents[:, :, first] = np.moveaxis(tangent[:, : begins.QDD], 1, 0)
             out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
             varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
             begin = before, tangent, strain
@@ -412,10 +413,11 @@ class Rollout:
         before = np.concatenate([u[:1], u[:-1]])
         for k, inputs in enumerate([u, before] if looped else [u]):
             out.force[k::2], one = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
+            out.force[k::2] += varied.elastic_force(moved := begins.moved[k::2])
             out.constraint[k::2] = one.acceleration
             if maxwell.n:
                 q, still = rows.q[starts], np.zeros(n)
-                out.force[k::2] -= maxwell.varied(varied.varied.elastic, q, rows.strain[starts], still, q)[1]
+                out.force[k::2] -= maxwell.varied(varied.varied.elastic, q, rows.strain[starts], still, q + moved)[1]
         return out
 
     def _change_of_equations(self, segment: Segment, changes: Array) -> Equations:
@@ -429,7 +431,7 @@ class Rollout:
             steps.engine.ndof,
         )
         zero = (
-            np.zeros((2, n + 1, ndof)), np.zeros((held.N_VECTORS, ndof)), np.zeros(steps.system.n_strains),
+            np.zeros((2, n + 1, ndof)), np.zeros((begins.N_VECTORS, ndof)), np.zeros(steps.system.n_strains),
             np.zeros_like(inputs),
         )  # fmt: skip
         self._derive(held.motion_vjp, segment, inputs, True, *zero, adjoint)  # accelerations at begins

@@ -23,6 +23,7 @@ from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values, vector
 from sorosim.mechanics.engine.prescribed import by_coordinate
+from sorosim.mechanics.kernels import begins
 from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.robot import Robot
 
@@ -250,8 +251,9 @@ class Stepper:
         Returns
         -------
         A : (2 ndof, 2 ndof) ndarray
-            Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. The method's
-            own accelerations a - qdd, and strains of Maxwell elements, are kept constant.
+            Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. What a -
+            qdd is, the method's own accelerations beyond those of the robot, accelerations to which stiff parts keep,
+            and strains of Maxwell elements are kept constant.
         B : (2 ndof, n_actuators) ndarray
             By the inputs.
 
@@ -266,9 +268,9 @@ class Stepper:
         segment, inputs, before, fresh, change = self._last
         n, n_inputs = self.robot.ndof, len(before)
         size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
-        tangent, u_tangent = np.zeros((size, held.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
+        tangent, u_tangent = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
         tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, self._steps.system.n_strains))
-        tangent[:n, held.Q] = tangent[n : 2 * n, held.QD] = free
+        tangent[:n, begins.Q] = tangent[n : 2 * n, begins.QD] = free
         u_tangent[2 * n :, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,

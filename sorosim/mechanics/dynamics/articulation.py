@@ -49,9 +49,12 @@ class Articulation:
         return own
 
     def motion(
-        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, tau: Array | None = None
-    ) -> HybridDynamics:
+        self, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, tau: Array | None = None,
+        stiffening: float = 0.0,
+    ) -> HybridDynamics:  # fmt: skip
         """Hybrid dynamics: qdd is read where it is known, elsewhere tau; default: the internal force.
+
+        stiffening [s^2]: as in `kernels.evaluate.forward`, by accelerations of zero.
 
         Raises ModelError naming the coordinate that moves no mass.
         """
@@ -60,8 +63,9 @@ class Articulation:
         evaluation = engine.evaluate(task.PREPARE, q, qd, known_qdd, u, t)
         force = evaluation.tau if tau is None else np.array(tau, dtype=float)
         failed = self._forward(
-            engine.tree, known, engine.workspace, workspace.parts, workspace.wrench, workspace.force, known_qdd, force
-        )
+            engine.tree, known, stiffening, engine.elastic.stiffness, engine.workspace, workspace.parts,
+            workspace.wrench, workspace.force, known_qdd, force,
+        )  # fmt: skip
         if failed >= 0:
             raise engine.singular_mass_error(failed)
         return HybridDynamics(known_qdd, force)

@@ -38,9 +38,11 @@ def forward_by_composite(engine: Engine, q: Array, qd: Array, qdd: Array, u: Arr
     return engine.evaluate(task.FORWARD, q, qd, qdd, u, t, known=known).qdd
 
 
-def forward_by_articulated(engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask) -> Array:
-    """Accelerations by articulated bodies."""
-    return engine.companion(Articulation).motion(q, qd, qdd, u, t, known).qdd
+def forward_by_articulated(
+    engine: Engine, q: Array, qd: Array, qdd: Array, u: Array, t: float, known: Mask, stiffening: float = 0.0
+) -> Array:
+    """Accelerations by articulated bodies; stiffening: as in `Articulation.motion`."""
+    return engine.companion(Articulation).motion(q, qd, qdd, u, t, known, stiffening=stiffening).qdd
 
 
 def derivatives_by_composite(

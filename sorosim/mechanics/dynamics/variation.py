@@ -129,6 +129,15 @@ class VariedEngine:
             self._vary(*arguments)
         return out
 
+    def elastic_force(self, moved: Array) -> Array:
+        """Derivative (n, ndof) of K x, K the stiffness of equilibria block by block, at constant x (n, ndof)."""
+        change, out = derivative(self.varied.elastic.stiffness), np.zeros_like(moved)
+        for block in self.engine.tree.block:
+            size, own = block.n, slice(block.column, block.column + block.n)
+            K = change[block.square : block.square + size * size].reshape(size, size)
+            out[:, own] = moved[:, own] @ K.T
+        return out
+
     def motion(self, q: Array, places: tuple[tuple[str, float], ...]) -> Array:
         """Motion of places (link, s) at constant coordinates: twists (n, 6) in their own frames, [angular; linear]."""
         g = self.varied.poses_at(self.varied.places(places), q)[0]

@@ -40,8 +40,8 @@ MASS = Task(entries.mass, mass=True)  # tau: inverse dynamics; mass
 PREPARE = Task(entries.prepare)  # tau: the internal force; for kernels.articulated
 # qdd and multipliers; by_q, by_qd, B its derivatives by q, qd, u; mass holds the Cholesky factor. Rows of known
 # accelerations are zero in these derivatives, and those of the unit matrix in the factor
-FORWARD = Task(entries.forward, (False, False), mass=True, free=True)
-FORWARD_DERIVATIVES = Task(entries.forward, (False, True), tangents=True, derivatives=True, mass=True, free=True)
+FORWARD = Task(entries.forward, (False, False, 0.0), mass=True, free=True)
+FORWARD_DERIVATIVES = Task(entries.forward, (False, True, 0.0), tangents=True, derivatives=True, mass=True, free=True)
 # the same with the forces in tau in the place of internal forces, without loops and B
-HYBRID = Task(entries.forward, (True, False), mass=True, free=True)
-HYBRID_DERIVATIVES = Task(entries.forward, (True, True), tangents=True, derivatives=True, mass=True, free=True)
+HYBRID = Task(entries.forward, (True, False, 0.0), mass=True, free=True)
+HYBRID_DERIVATIVES = Task(entries.forward, (True, True, 0.0), tangents=True, derivatives=True, mass=True, free=True)

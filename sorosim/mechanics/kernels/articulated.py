@@ -70,7 +70,7 @@ def make_articulated(tree: Tree) -> Articulated:
 
 
 @kernel_inline
-def eliminate_single(tree, b, known, ws, parts):
+def eliminate_single(tree, b, known, stiffening, stiffness, ws, parts):
     """Part of a joint of one coordinate in `articulate`; returns whether it moves mass or is known."""
     k, c, base = tree.block[b].first, tree.block[b].column, tree.block[b].parent
     M, J, IA_S, U_IA_S = ws.tensor[k, 0], ws.column[1, tree.segment[k].work :], parts.IA_S[c], parts.U_IA_S[c]
@@ -80,6 +80,8 @@ def eliminate_single(tree, b, known, ws, parts):
     if tree.block[b].armature >= 0:
         armature = tree.strain[tree.block[b].armature]
         D, bound = D + armature, bound + armature
+    if stiffening != 0.0 and not known[c]:
+        D += stiffening * stiffness[tree.block[b].square]
     if not (known[c] or ROUNDING * bound < D):
         return False
     if not known[c]:
@@ -101,17 +103,18 @@ def eliminate_single(tree, b, known, ws, parts):
 
 
 @kernel_in_place
-def articulate(tree, known, ws, parts):
+def articulate(tree, known, stiffening, stiffness, ws, parts):
     """Factors of all blocks, from the tips to the base; sums ws.tensor[:, 0] to articulated inertias.
 
-    known (ndof,): coordinates that are not eliminated. Returns -1, or the coordinate that moves no mass.
+    known (ndof,): coordinates that are not eliminated; stiffening: as in `evaluate.forward`. Returns -1, or the
+    coordinate that moves no mass.
     """
     MC = ws.scratch[1]
     clear_matrix(parts.condensed)
     parts.least[0] = 1.0
     for b in range(tree.block.shape[0] - 1, -1, -1):
         if is_single(tree, b):
-            if not eliminate_single(tree, b, known, ws, parts):
+            if not eliminate_single(tree, b, known, stiffening, stiffness, ws, parts):
                 return tree.block[b].column
             continue
         n, c0, base = (tree.block[b].n, tree.block[b].column, tree.block[b].parent)
@@ -149,6 +152,12 @@ def articulate(tree, known, ws, parts):
                 for r in range(6):
                     IA_S[j, r] += W[r * n + j]
         add_armature(tree, b, 1.0, D)
+        if stiffening != 0.0:
+            at = tree.block[b].square
+            for i in range(n):
+                for j in range(n):
+                    if not (known[c0 + i] or known[c0 + j]):
+                        D[i, j] += stiffening * stiffness[at + i * n + j]
         for i in range(n):
             free = not known[c0 + i]
             for j in range(n):
@@ -439,13 +448,14 @@ def solve_articulated(tree, known, everywhere, parts, ws, P, X):
 
 
 @kernel_in_place
-def forward_articulated(tree, known, ws, parts, P, X, qdd, tau):
+def forward_articulated(tree, known, stiffening, stiffness, ws, parts, P, X, qdd, tau):
     """Accelerations of the free coordinates and forces of the known ones, after `evaluate.prepare`.
 
+    stiffening: as in `evaluate.forward`, by accelerations of zero; the forces of known coordinates are without it.
     qdd, tau (ndof,): those that are given in, all of them out. P (n_segments + 1, 6, 1), X (ndof, 1) are scratch.
     Returns -1, or the coordinate that moves no mass.
     """
-    failed = articulate(tree, known, ws, parts)
+    failed = articulate(tree, known, stiffening, stiffness, ws, parts)
     if failed >= 0:
         return failed
     n = tree.segment.shape[0]

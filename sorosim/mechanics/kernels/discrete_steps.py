@@ -1,9 +1,8 @@
 """Motion in equal steps over intervals in which inputs are held, and its derivatives (docs/theory.md, 14).
 
-The steps are those of kernels.newmark. Where inputs jump, the accelerations do: at the begin of an interval they are
-those of forward dynamics, and the method's own ones jump by the same. What a step is told of the past is the memory
-(q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives of a step are those of its converged
-end, so they depend on the states at the ends of steps only.
+The steps are those of kernels.newmark, begins of intervals, where accelerations jump, those of kernels.begins. What a
+step is told of the past is the memory (q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives
+of a step are those of its converged end, so they depend on the states at the ends of steps only.
 """
 
 from __future__ import annotations
@@ -17,15 +16,29 @@ from sorosim.base.signals.evaluation import evaluate_signals
 from sorosim.mechanics.kernels import march as mr
 from sorosim.mechanics.kernels import newmark as nm
 from sorosim.mechanics.kernels import relaxation as rl
-from sorosim.mechanics.kernels.evaluate import DONE, forward
+from sorosim.mechanics.kernels.begins import (
+    QD,
+    QDD,
+    SOLUTION,
+    A,
+    Q,
+    accelerations_jvp,
+    accelerations_vjp,
+    apply_input_jump,
+    begin_jump_vjp,
+    clear_known,
+    derive_accelerations,
+    end_jump_jvp,
+    end_jump_vjp,
+    multiply,
+    multiply_transposed,
+    stiffening,
+)
+from sorosim.mechanics.kernels.evaluate import DONE
 from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
 from sorosim.mechanics.kernels.saddle import solve_constrained
 from sorosim.mechanics.kernels.small import add_ad, clear, copy
-
-# rows of tangents and cotangents, and of their workspace
-Q, QD, QDD, A, SOLUTION = range(5)
-N_VECTORS = 5
 
 
 @by_reference
@@ -52,6 +65,7 @@ class Equations(NamedTuple):
     constraint: np.ndarray  # (2 N, m) of the accelerations of loops' errors there
     acceleration: np.ndarray  # (2 N, ndof) those there, and multipliers (2 N, m)
     multiplier: np.ndarray
+    moved: np.ndarray  # (2 N, ndof) by which elastic forces are those of other coordinates there
 
 
 @by_reference
@@ -66,90 +80,6 @@ class Adjoint(NamedTuple):
     equations: Equations
     motion: np.ndarray  # (n_nodes, 2, 6) workspace
     zero: np.ndarray  # (ndof,)
-
-
-@kernel_in_place
-def accelerations(model, march, ws, derivatives, before, jump):
-    """Forward dynamics at the begin of the step: march.start. Returns DONE, or a coordinate that moves no mass.
-
-    Driven coordinates have the accelerations with which they came, if `before`; else those with which they go on.
-    `jump`: whether the difference of two of them is wanted. What loops ask of both cancels in it, so a row that is all
-    but dependent divides nothing by its weakness, and counts as the state tells; else the rank of the start does.
-    """
-    state, path = march.state, march.path
-    if march.strain.shape[1] > 0:
-        rl.relax_blocks(model, march, 0.0)
-    for i in range(state.q.shape[0]):
-        state.qdd_begin[i] = state.qdd[i] if model.known[i] else 0.0
-    if not before:
-        nm.follow_path(path, march.number.time, march.prescribed)
-        for k in range(path.shape[0]):
-            if path[k, 0] != 0.0:
-                state.qdd_begin[model.driven[k]] = march.prescribed[k, 2]
-    closing, rank = march.begin.closing, march.begin.closing[2]
-    if jump:
-        closing[2] = -1.0
-    code = forward(model.system, march.begin, False, derivatives, march.external, ws, march.start)
-    closing[2] = rank
-    return code
-
-
-@kernel_in_place
-def loads_at_begin(model, march, ws, tangents):
-    """Loads at the begin of the step, if compiled code knows them."""
-    if march.counts.external == 0:
-        evaluate_signals(model.loads.signals, march.number.time, march.varying, march.stack)
-        nm.add_forces(model, march, ws, True, tangents)
-
-
-@kernel_lazy()
-def apply_input_jump(model, march, ws) -> int:
-    """Take over the inputs of march.inputs at the begin of an interval. Returns DONE or a coordinate without mass.
-
-    Driven coordinates that go on by a new path may have other accelerations, which count as inputs do. Rates of loops
-    are closed up to an error of the method: there its own accelerations stay, and only the jump of those of forward
-    dynamics is added.
-    """
-    state, count, u = march.state, march.counts, march.begin.u
-    fresh = count.fresh != 0
-    changed = fresh
-    for i in range(u.shape[0]):
-        changed = changed or march.inputs[i, 0] != u[i]
-    nm.follow_path(march.path, march.number.time, march.prescribed)
-    for k in range(march.path.shape[0]):
-        if march.path[k, 0] != 0.0:
-            changed = changed or march.prescribed[k, 2] != state.qdd[model.driven[k]]
-    if not changed:
-        return DONE
-    loads_at_begin(model, march, ws, False)
-    before, looped = state.work, march.G.shape[0] > 0
-    if looped and not fresh:
-        failed = accelerations(model, march, ws, False, True, True)
-        if failed != DONE:
-            return failed
-        copy(state.qdd_begin, before)
-    else:
-        copy(state.qdd, before)
-    for i in range(u.shape[0]):
-        u[i] = march.inputs[i, 0]
-    failed = accelerations(model, march, ws, False, False, looped and not fresh)
-    if failed != DONE:
-        return failed
-    for i in range(state.q.shape[0]):
-        now = state.qdd_begin[i]
-        jump = now - before[i]
-        if fresh:
-            state.qdd[i] = state.a[i] = state.a_old[i] = now
-        else:
-            state.qdd[i] = state.qdd[i] + jump if looped else now
-            state.a[i] += jump
-            state.a_old[i] += jump
-    count.jumped = 1
-    if fresh:
-        copy(march.start.closure.multiplier, march.multiplier.now)
-        count.fresh = 0
-        march.number.speed = march.number.speed_rate = 0.0
-    return DONE
 
 
 @kernel_in_place
@@ -253,32 +183,6 @@ def factor_at_end(model, march, ws, adjoint) -> bool:
 
 
 @kernel_in_place
-def clear_known(known, vector):
-    """Zero where motions are prescribed."""
-    for i in range(known.shape[0]):
-        if known[i]:
-            vector[i] = 0.0
-
-
-@kernel_in_place
-def multiply(matrix, x, factor, y):
-    """Add factor matrix x to y."""
-    for i in range(y.shape[0]):
-        total = 0.0
-        for j in range(x.shape[0]):
-            total += matrix[i, j] * x[j]
-        y[i] += factor * total
-
-
-@kernel_in_place
-def multiply_transposed(matrix, x, factor, y):
-    """Add factor matrix^T x to y."""
-    for i in range(x.shape[0]):
-        for j in range(y.shape[0]):
-            y[j] += factor * matrix[i, j] * x[i]
-
-
-@kernel_in_place
 def step_vjp(model, march, bar, z_bar, u_bar):
     """Cotangents of the end of a step become those of its begin, after `factor_at_end`; adds to those of inputs.
 
@@ -360,69 +264,8 @@ def step_jvp(model, march, dot, z_dot, u_dot, varied, d, row):
 
 
 @kernel_lazy()
-def derive_accelerations(model, march, ws, before, jump) -> int:
-    """Forward dynamics in the loaded state and its derivatives, in march.start; before, jump: of `accelerations`."""
-    loads_at_begin(model, march, ws, True)
-    return accelerations(model, march, ws, True, before, jump)
-
-
-@kernel_in_place
-def accelerations_vjp(march, sign, bar, u_bar):
-    """Add what cotangents bar[SOLUTION] of forward dynamics are of the state and the inputs."""
-    out, f = march.start, bar[SOLUTION]
-    multiply_transposed(out.by_q, f, sign, bar[Q])
-    multiply_transposed(out.by_qd, f, sign, bar[QD])
-    multiply_transposed(out.B, f, sign, u_bar)
-
-
-@kernel_in_place
-def accelerations_jvp(march, sign, dot, u_dot):
-    """Add the tangent of forward dynamics to dot[SOLUTION]."""
-    out, f = march.start, dot[SOLUTION]
-    multiply(out.by_q, dot[Q], sign, f)
-    multiply(out.by_qd, dot[QD], sign, f)
-    multiply(out.B, u_dot, sign, f)
-
-
-@kernel_in_place
-def begin_jump_vjp(model, bar):
-    """bar[SOLUTION]: the cotangent of the accelerations of forward dynamics."""
-    for i in range(bar.shape[1]):
-        bar[SOLUTION, i] = 0.0 if model.known[i] else bar[QDD, i] + bar[A, i]
-
-
-@kernel_in_place
-def end_jump_vjp(model, looped, fresh, bar):
-    """Cotangents of the memory before an interval."""
-    for i in range(bar.shape[1]):
-        if fresh:
-            bar[QDD, i] = bar[A, i] = 0.0
-        elif not looped:
-            bar[QDD, i] = -bar[A, i]
-    for row in (Q, QD, QDD, A):
-        clear_known(model.known, bar[row])
-
-
-@kernel_in_place
-def end_jump_jvp(model, looped, fresh, dot):
-    """Tangents of the memory at the begin of an interval."""
-    now = dot[SOLUTION]
-    for i in range(dot.shape[1]):
-        if fresh:
-            dot[QDD, i] = dot[A, i] = now[i]
-        elif looped:
-            dot[QDD, i] += now[i]
-            dot[A, i] += now[i]
-        else:
-            dot[A, i] += now[i] - dot[QDD, i]
-            dot[QDD, i] = now[i]
-    for row in (Q, QD, QDD, A):
-        clear_known(model.known, dot[row])
-
-
-@kernel_lazy()
-def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
-    """Add what w^T R, R = inverse dynamics + K (q - rest) + D qd, is by arrays, after an evaluation in this state.
+def add_array_cotangents(model, ws, q, qd, moved, w, adjoint) -> None:
+    """Add what w^T R, R = inverse dynamics + K (q + moved - rest) + D qd, is by arrays, after an evaluation here.
 
     With the twists y of the nodes by the rates w: y^T (I a + ad*_V I V) = y^T I a - (ad_V y)^T I V.
     """
@@ -449,17 +292,18 @@ def add_array_cotangents(model, ws, q, qd, w, adjoint) -> None:
         n, c0 = tree.block[b].n, tree.block[b].column
         for i in range(n):
             for j in range(n):
-                adjoint.stiffness[at + j] += w[c0 + i] * (q[c0 + j] - elastic.rest[c0 + j])
+                adjoint.stiffness[at + j] += w[c0 + i] * (q[c0 + j] + moved[c0 + j] - elastic.rest[c0 + j])
                 adjoint.damping[at + j] += w[c0 + i] * qd[c0 + j]
                 adjoint.rest[c0 + j] -= w[c0 + i] * elastic.stiffness[at + j]
             at += n
 
 
 @kernel_in_place
-def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, adjoint):
+def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, keeps, adjoint):
     """Cotangents of the forces at the begin of an interval, by those of its accelerations, sign bar[SOLUTION].
 
-    Adds what they are of strains of Maxwell elements; if `wanted` of numbers, in a row of `adjoint`.
+    Adds what they are of strains of Maxwell elements; if `wanted` of numbers, in a row of `adjoint`. `keeps`: whether
+    stiff parts keep to the accelerations before.
     """
     out, m, x = march.start, march.G.shape[0], march.state.work
     for i in range(x.shape[0]):
@@ -481,7 +325,10 @@ def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, adjoint):
         copy(march.multiplier.step, equations.constraint[row])
         copy(out.qdd, equations.acceleration[row])
         copy(out.closure.multiplier, equations.multiplier[row])
-        add_array_cotangents(model, ws, march.state.q, march.state.qd, equations.force[row], adjoint)
+        moved, s = equations.moved[row], stiffening(march.number)
+        for i in range(x.shape[0]):
+            moved[i] = 0.0 if model.known[i] else s * (out.qdd[i] - (march.state.qdd[i] if keeps else 0.0))
+        add_array_cotangents(model, ws, march.state.q, march.state.qd, moved, equations.force[row], adjoint)
 
 
 @kernel_in_place
@@ -532,23 +379,23 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, 
                 copy(bar[SOLUTION], equations.residual[row])
                 if looped:
                     copy(march.multiplier.step, equations.error[row])
-                add_array_cotangents(model, ws, march.state.q, march.state.qd, bar[SOLUTION], adjoint)
+                add_array_cotangents(model, ws, march.state.q, march.state.qd, adjoint.zero, bar[SOLUTION], adjoint)
         empty = fresh and k == 0
         begin_jump_vjp(model, bar)
         load_row(rows, ends[k], held[k], march)
-        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
+        if derive_accelerations(model, march, ws, False, looped and not empty, empty) != DONE:
             return False
         accelerations_vjp(march, 1.0, bar, u_bar[k])
         if wanted or relaxes:
-            begin_forces_vjp(model, march, ws, bar, z_bar, 1.0, wanted, 2 * k, adjoint)
+            begin_forces_vjp(model, march, ws, bar, z_bar, 1.0, wanted, 2 * k, not (looped or empty), adjoint)
         if looped and not empty and k > 0:
             load_row(rows, ends[k], held[k - 1], march)
-            if derive_accelerations(model, march, ws, True, True) != DONE:
+            if derive_accelerations(model, march, ws, True, True, False) != DONE:
                 return False
             accelerations_vjp(march, -1.0, bar, u_bar[k - 1])
             if wanted or relaxes:
-                begin_forces_vjp(model, march, ws, bar, z_bar, -1.0, wanted, 2 * k + 1, adjoint)
-        end_jump_vjp(model, looped, empty, bar)
+                begin_forces_vjp(model, march, ws, bar, z_bar, -1.0, wanted, 2 * k + 1, False, adjoint)
+        end_jump_vjp(model, march, looped, empty, bar)
     for i in range(bar.shape[1]):
         bar[Q, i] += bars[0, 0, i]
         bar[QD, i] += bars[1, 0, i]
@@ -568,7 +415,7 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot
         set_step_size(ends, k, dt, march)
         empty = fresh and k == 0
         load_row(rows, ends[k], held[k], march)
-        if derive_accelerations(model, march, ws, False, looped and not empty) != DONE:
+        if derive_accelerations(model, march, ws, False, looped and not empty, empty) != DONE:
             return False
         for d in range(n_directions):
             clear(dot[d, SOLUTION])
@@ -576,7 +423,7 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot
             begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 2 * k, dot[d])
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
-            if derive_accelerations(model, march, ws, True, True) != DONE:
+            if derive_accelerations(model, march, ws, True, True, False) != DONE:
                 return False
             for d in range(n_directions):
                 begin_forces_jvp(model, march, -1.0, z_dot[d], varied, d, 2 * k + 1, dot[d])
@@ -586,7 +433,7 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot
                     multiply(march.start.by_q, dot[d, Q], -1.0, dot[d, SOLUTION])
                     multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
         for d in range(n_directions):
-            end_jump_jvp(model, looped, empty, dot[d])
+            end_jump_jvp(model, march, looped, empty, dot[d])
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_step(model, march, rows, row, held[k])
             if not factor_at_end(model, march, ws, False):

@@ -16,7 +16,7 @@ from sorosim.mechanics.kernels import transport
 from sorosim.mechanics.kernels.couplings import coupling_matrices
 from sorosim.mechanics.kernels.derivatives import derivative_sweep
 from sorosim.mechanics.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
-from sorosim.mechanics.kernels.forces import Internal, add_blocks, internal_forces
+from sorosim.mechanics.kernels.forces import Internal, add_blocks, internal_forces, multiply_blocks
 from sorosim.mechanics.kernels.joints import add_turned_tangents
 from sorosim.mechanics.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
 from sorosim.mechanics.kernels.linalg import cholesky, cholesky_solve, cholesky_solve_vector
@@ -305,13 +305,16 @@ def prepare(system, state, external, ws, out) -> None:
 
 
 @kernel_lazy()
-def forward(system, state, given, derivatives, external, ws, out) -> int:
-    """Accelerations qdd of forward dynamics, zero before where they are not known, and multipliers of loops.
+def forward(system, state, given, derivatives, stiffening, external, ws, out) -> int:
+    """Accelerations qdd of forward dynamics and multipliers of loops.
 
     given : bool
         The forces are those in tau, and loops are left open; else internal forces.
     derivatives : bool
         Whether by_q, by_qd and, of internal forces, B become derivatives of the accelerations.
+    stiffening : float
+        s [s^2] of M qdd + s K (qdd - p) = forces, K the elastic stiffness of blocks, p what is in qdd before and not
+        known: accelerations that stiff parts keep to (docs/theory.md, 14). Zero: M qdd = forces.
 
     Leaves the Cholesky factor in mass, no meaning in tau. Returns DONE, or the coordinate at which the mass matrix was
     found not positive definite.
@@ -322,6 +325,8 @@ def forward(system, state, given, derivatives, external, ws, out) -> int:
         copy(tau, force)
     else:
         internal_forces(system.tree, system.internal, q, qd, u, derivatives, ws, external, force, out.B)
+    if stiffening != 0.0:
+        multiply_blocks(system.tree, system.internal.elastic.stiffness, stiffening, state.known, qdd, force)
     clear_free(state.known, qdd)
     moving = sweep(system, state, qdd, COLUMNS, False, looped, external, ws)
     if looped:
@@ -332,6 +337,8 @@ def forward(system, state, given, derivatives, external, ws, out) -> int:
         lp.loop_matrices(system.tree, system.loops, moving, False, False, ws, out.closure)
     composite_mass_matrix(system.tree, ws, out.mass)
     transport.add_to_mass(system, q, ws, out.mass)
+    if stiffening != 0.0:
+        add_blocks(system.tree, system.internal.elastic.stiffness, stiffening, out.mass)
     failed = solve_forward(system, state, looped, ws, out)
     if failed >= 0:
         return failed

@@ -117,6 +117,17 @@ def internal_forces(tree, internal, q, qd, u, derivatives, ws, external, tau, B)
 
 
 @kernel_in_place
+def multiply_blocks(tree, blocks, factor, known, x, y):
+    """y (ndof,) += factor X x of a matrix X as of `add_blocks`; entries of x that are known count as zero."""
+    for b in range(tree.block.shape[0]):
+        n, c0, at = tree.block[b].n, tree.block[b].column, tree.block[b].square
+        for i in range(n):
+            for j in range(n):
+                if not known[c0 + j]:
+                    y[c0 + i] += factor * blocks[at + i * n + j] * x[c0 + j]
+
+
+@kernel_in_place
 def add_blocks(tree, blocks, scale, out):
     """out (ndof, ndof) += scale X of a matrix X that is stored block by block, flat."""
     for b in range(tree.block.shape[0]):

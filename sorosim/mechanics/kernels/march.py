@@ -30,6 +30,7 @@ NUMBERS = record(
     carry=(float, (4, 4)),  # tableau of the method, see `Tableau`
     gain=(float, (4,)),
     error=float,
+    stiffening=float,
     P=(float, (4, 4)),  # the same for the size of the step
     b=(float, (4,)),
     rtol=float,
@@ -109,6 +110,7 @@ class Tableau(NamedTuple):
     carry: np.ndarray  # (4, 4) P
     gain: np.ndarray  # (4,) b
     error: float  # first term left out of q, over h^2 times the change of a
+    stiffening: float  # of `evaluate.forward` where motions begin and inputs jump, over h^2
 
 
 @by_reference

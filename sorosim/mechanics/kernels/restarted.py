@@ -13,15 +13,17 @@ import numpy as np
 
 from sorosim.base.compiled import by_reference, kernel_lazy
 from sorosim.mechanics.kernels import march as mr
-from sorosim.mechanics.kernels.discrete_steps import (
+from sorosim.mechanics.kernels.begins import (
     QD,
     SOLUTION,
     Q,
     accelerations_jvp,
     apply_input_jump,
-    begin_forces_jvp,
     derive_accelerations,
     end_jump_jvp,
+)
+from sorosim.mechanics.kernels.discrete_steps import (
+    begin_forces_jvp,
     factor_at_end,
     first_row,
     load_row,
@@ -107,13 +109,13 @@ def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, z_dot, u_
                 u_dot[d, d - size] = 1.0
         set_step_size(ends, k, dt, march)
         load_row(rows, ends[k], inputs[k], march)
-        if derive_accelerations(model, march, ws, False, False) != DONE:
+        if derive_accelerations(model, march, ws, False, False, True) != DONE:
             return False
         for d in range(dot.shape[0]):
             clear(dot[d, SOLUTION])
             accelerations_jvp(march, 1.0, dot[d], u_dot[d])
             begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 0, dot[d])
-            end_jump_jvp(model, looped, True, dot[d])
+            end_jump_jvp(model, march, looped, True, dot[d])
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_step(model, march, rows, row, inputs[k])
             if not factor_at_end(model, march, ws, False):

@@ -64,7 +64,7 @@ def acceleration_from_rest(model, march, ws):
         state.qd[i] = state.qd[i] if known[i] else 0.0
         state.qdd_begin[i] = state.qdd[i] if known[i] else 0.0
     add_forces(model, march, ws, True, False)
-    forward(model.system, march.begin, False, False, march.external, ws, march.start)
+    forward(model.system, march.begin, False, False, 0.0, march.external, ws, march.start)
     forward_sweep(tree, state.q, state.qd, state.qdd_begin, model.gravity, POSES, ws)
     a = kinetic_products(tree, state.qd, state.qdd_begin, model.gravity, ws)[2]
     copy(state.work, state.qd)

@@ -12,7 +12,7 @@ from sorosim.analysis.motion.motion import Derivatives, SteppedMotion
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ConvergenceError
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.discrete_steps import N_VECTORS
+from sorosim.mechanics.kernels.begins import N_VECTORS
 from sorosim.mechanics.kernels.restarted import Feedback, integrate_restarted, linearize_restarted
 from sorosim.mechanics.robot import Robot
 
