@@ -39,7 +39,7 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
             derivatives = sorosim.sensitivities(rigid, list(sorosim.scalars(rigid))[:1])
             derivatives.inverse_dynamics(rest, rest, qdd=rest)
     if report.n_lines:
-        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+        err().print(f"compiled in {time.monotonic() - begin:.0f} s")
     return bool(report.n_lines)
 
 
@@ -61,4 +61,4 @@ def compile_(
     loaded = load_robot(robot)
     method = options["method"] or loaded.description.simulate.get("method")
     if not compile_engine(loaded, method, everything=everything):
-        err.print("everything was compiled before")
+        err().print("everything was compiled before")
