@@ -395,3 +395,13 @@ def test_terms_of_the_glossary_are_in_alphabetical_order():
     for group in page.split("\n## ")[1:]:
         terms = [term.lower() for term in re.findall(r"^\| (?!term )(.+?) \|", group, re.MULTILINE)]
         assert terms == sorted(terms), group.splitlines()[0]
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = yaml.safe_load((REPO / "CITATION.cff").read_text(encoding="utf-8"))
+    headings = re.findall(
+        r"^## \[(.*?)\](?: - (\S+))?$", (REPO / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert headings[0] == ("Unreleased", "")
+    assert headings[1] == (sorosim.__version__, citation["date-released"])
+    assert citation["version"] == sorosim.__version__
