@@ -254,6 +254,27 @@ def test_no_module_takes_the_place_of_a_public_name():
     assert modules & set(sorosim.__all__) == set()
 
 
+STAND_INS = {  # as much as importing sorosim.torch and sorosim.jax takes of packages that may not be installed
+    "torch/__init__.py": "import torch.autograd",
+    "torch/autograd/__init__.py": "class Function: pass",
+    "torch/autograd/function.py": "def once_differentiable(function): return function",
+    "jax/__init__.py": "",
+    "jax/numpy.py": "",
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC_PATHS)
+def test_public_path_is_the_module_that_it_names(name, tmp_path):
+    for file, text in STAND_INS.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, "utf-8")
+    code = f"import sorosim.{name}; print(sorosim.{name}.__name__)"
+    path = os.pathsep.join([str(tmp_path), str(REPO)])
+    command, environment = [sys.executable, "-c", code], os.environ | {"PYTHONPATH": path}
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert result.stdout.strip() in (f"sorosim.connect.{name}", f"sorosim.mechanics.{name}")
+
+
 @pytest.mark.parametrize("name", sorosim.__all__)
 def test_public_name_is_found(name):
     assert callable(getattr(sorosim, name))
