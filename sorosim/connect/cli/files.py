@@ -191,7 +191,7 @@ def new(
     if path.suffix not in YAML:
         raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
     _write_new(path, text)
-    out().print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
+    out().print(f"{path}: try  sorosim simulate {path}  and then  sorosim play {path.stem}.h5", soft_wrap=True)
 
 
 def schema(
