@@ -1,4 +1,4 @@
-"""Pictures of the gallery: the matplotlib figures that an example holds in its names, and the files that it wrote."""
+"""Pictures of the gallery: figures of matplotlib that an example holds by names, also in a dict, and files it wrote."""
 
 import shutil
 import time
@@ -28,7 +28,9 @@ def gathered(block_vars: dict[str, Any]) -> list[Path]:
     from matplotlib.figure import Figure
 
     written = []
-    for figure in list(block_vars["example_globals"].values()):
+    values = list(block_vars["example_globals"].values())
+    values += [one for value in values if isinstance(value, dict) for one in value.values()]  # as run.plot returns them
+    for figure in values:
         if isinstance(figure, Figure) and not hasattr(figure, "in_gallery"):
             figure.in_gallery = True  # type: ignore[attr-defined]
             path = next(block_vars["image_path_iterator"])

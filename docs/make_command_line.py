@@ -8,9 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-import typer
-
-from sorosim.connect.cli.main import app
+from sorosim.connect.cli.main import COMMANDS, command
 
 PAGE = Path(__file__).resolve().parent / "command_line.md"
 BEGIN = "## All options\n"
@@ -52,8 +50,7 @@ def section(name: str, command: Any) -> str:
 
 def with_options(page: str) -> str:
     """The page with its last part written anew."""
-    group: Any = typer.main.get_command(app)
-    sections = (section(name, command) for name, command in group.commands.items())
+    sections = (section(name, command(name)) for name in COMMANDS)
     return page[: page.index(BEGIN)] + BEGIN + "\n" + "\n".join(sections)
 
 

@@ -9,6 +9,7 @@ estimates coordinates and rates from them, and `sorosim.MPC` plans tensions for 
 from time import perf_counter, process_time
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import sorosim
 from sorosim.analysis.motion.stepper import StepState
@@ -109,3 +110,13 @@ for name, one in zip(("clock", "processor"), 1e3 * times.T, strict=True):
     middle, high = np.percentile(one, [50.0, 99.9])
     print(f"a tick takes {middle:.1f} ms by the {name}, 99.9 % at most {high:.1f} ms, {one.max():.1f} ms the longest")
 print(f"{100.0 * np.mean(times[:, 0] > DT):.2g} % of the ticks are longer than {1e3 * DT:.0f} ms by the clock")
+
+# %%
+# Where the tip was to be and where it was, seen along the arm.
+
+figure = Figure(figsize=(6.0, 3.6), layout="constrained")
+axes = figure.subplots()
+axes.plot(*(1e3 * rows[:, 1:3].T), label="wanted")
+axes.plot(*(1e3 * rows[:, 4:6].T), label="tip")
+axes.set(xlabel="y [mm]", ylabel="z [mm]", aspect="equal")
+axes.legend()

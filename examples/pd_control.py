@@ -81,4 +81,4 @@ print("largest moments:", np.round(np.abs(run.u).max(axis=0), 2), "N m")
 # %%
 # What the motors gave, and where the soft end went.
 
-run.plot(what=["tensions", "tip"])
+plots = run.plot(what=["tensions", "tip"])

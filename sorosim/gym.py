@@ -2,7 +2,7 @@
 
 import sys
 
-from sorosim.connect import gym
+from sorosim.connect import gym as _module  # whose names, gym perhaps among them, come after it
 from sorosim.connect.gym import *  # noqa: F403
 
-sys.modules[__name__] = gym
+sys.modules[__name__] = _module

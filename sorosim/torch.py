@@ -2,7 +2,7 @@
 
 import sys
 
-from sorosim.connect import torch
+from sorosim.connect import torch as _module  # whose names, torch perhaps among them, come after it
 from sorosim.connect.torch import *  # noqa: F403
 
-sys.modules[__name__] = torch
+sys.modules[__name__] = _module

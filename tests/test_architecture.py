@@ -1,6 +1,7 @@
 """The structure of the package: who imports whom, what `import sorosim` costs, how long a file is."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import sorosim
+from sorosim.connect.cli.main import COMMANDS
 
 REPO = Path(__file__).resolve().parents[1]
 PACKAGE = REPO / "sorosim"
@@ -205,15 +207,72 @@ def test_importing_the_package_loads_nothing_heavy():
     assert HEAVY & set(result.stdout.split()) == set()
 
 
-def test_the_command_line_loads_no_solvers_before_it_needs_them():
-    code = "import sys, sorosim.connect.cli; print(*sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
-    assert {"scipy.optimize", "scipy.integrate", "h5py", "pyvista", "matplotlib"} & set(result.stdout.split()) == set()
+TOLD = """
+import sys
+from sorosim.connect.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["sorosim", *line.split()]
+    try:
+        main()
+    except SystemExit:
+        pass
+print(*{name.partition(".")[0] for name in sys.modules}, file=sys.stderr)
+"""
+
+
+def told(*lines, **variables):
+    """What the command line prints to some lines in one process, and which packages that loads."""
+    command, environment = [sys.executable, "-c", TOLD, *lines], os.environ | variables
+    result = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPO, env=environment)
+    return result.stdout, set(result.stderr.split())
+
+
+def test_the_list_of_commands_loads_nothing_heavy():
+    printed, loaded = told("--help", "--version", "")
+    assert printed.count("Usage: sorosim ") == 2
+    assert (HEAVY | {"numpy", "rich", "pydantic"}) & loaded == set()
+
+
+def test_help_of_commands_loads_nothing_heavy():
+    printed, loaded = told(*(f"{name} --help" for name in COMMANDS))
+    assert printed.count("Usage: sorosim ") == len(COMMANDS)
+    assert (HEAVY | {"rich", "pydantic"}) & loaded == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"), [("sorosim sw", {"sweep"}), ("sorosim simulate --max-s", {"--max-step", "--max-steps"})]
+)
+def test_completion_loads_nothing_heavy(line, wanted):
+    place = str(line.count(" "))
+    printed, loaded = told("", _SOROSIM_COMPLETE="complete_bash", COMP_WORDS=line, COMP_CWORD=place)
+    assert set(printed.split()) == wanted
+    assert HEAVY & loaded == set()
 
 
 def test_no_module_takes_the_place_of_a_public_name():
     modules = {path.stem for path in PACKAGE.iterdir()}  # importing sorosim.x sets the attribute x of sorosim
     assert modules & set(sorosim.__all__) == set()
+
+
+STAND_INS = {  # as much as importing sorosim.torch and sorosim.jax takes of packages that may not be installed
+    "torch/__init__.py": "import torch.autograd",
+    "torch/autograd/__init__.py": "class Function: pass",
+    "torch/autograd/function.py": "def once_differentiable(function): return function",
+    "jax/__init__.py": "",
+    "jax/numpy.py": "",
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC_PATHS)
+def test_public_path_is_the_module_that_it_names(name, tmp_path):
+    for file, text in STAND_INS.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, "utf-8")
+    code = f"import sorosim.{name}; print(sorosim.{name}.__name__)"
+    path = os.pathsep.join([str(tmp_path), str(REPO)])
+    command, environment = [sys.executable, "-c", code], os.environ | {"PYTHONPATH": path}
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert result.stdout.strip() in (f"sorosim.connect.{name}", f"sorosim.mechanics.{name}")
 
 
 @pytest.mark.parametrize("name", sorosim.__all__)

@@ -6,7 +6,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import typer
 from numpy.testing import assert_array_equal
 
 import sorosim
@@ -27,7 +26,7 @@ from sorosim.base.options import (
 )
 from sorosim.base.registry import INTEGRATORS
 from sorosim.base.units.table import DIMENSIONS, kind_of
-from sorosim.connect.cli.main import app
+from sorosim.connect.cli.main import command as command_of
 from sorosim.mechanics.linear import Linearization
 from sorosim.studies.sweeps.result import SweepResult
 
@@ -155,7 +154,7 @@ def test_quantities_take_units_and_refuse_others_everywhere(function, name, key,
         assert sorosim.load(robot).description.simulate[name] == value
         with pytest.raises((FileError, sorosim.ModelError), match=f"simulate.{name}: expected {expected}.*{wrong}"):
             sorosim.load({**PENDULUM, "simulate": {name: wrong}})
-    command = typer.main.get_command(app).commands[function]
+    command = command_of(function)
     flag = f"--{name.replace('_', '-')}"
     if flag not in {flag for one in command.params for flag in one.opts}:
         assert name == "dt_control"  # a controller is a function

@@ -36,7 +36,7 @@ from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.declare.result import Result
 from sorosim.base.registry import ACTUATORS, BASES, INTEGRATORS, JOINTS, LOADS, OBSTACLES, SECTIONS, SENSORS, SHAPES
 from sorosim.connect.cli import console
-from sorosim.connect.cli.main import app, main
+from sorosim.connect.cli.main import COMMANDS, app, main
 from sorosim.files import bundled_robots
 from sorosim.view.viz import movie as films
 
@@ -155,7 +155,7 @@ class Reader:
         """Run a command line in this process: what it prints."""
         printed = io.StringIO()
         self.monkeypatch.setattr(sys, "argv", words)
-        for stream in (console.out, console.err):
+        for stream in (console.out(), console.err()):
             self.monkeypatch.setattr(stream, "_file", printed)
             self.monkeypatch.setattr(stream, "_width", 200)
         with pytest.raises(SystemExit):
@@ -306,8 +306,7 @@ def test_the_page_of_the_command_line_tells_every_command_and_option():
     page = (REPO / "docs" / "command_line.md").read_text(encoding="utf-8")
     program = runpy.run_path(str(REPO / "docs" / "make_command_line.py"))
     assert page == program["with_options"](page), "python docs/make_command_line.py writes it anew"
-    for command in app.registered_commands:
-        name = command.name or command.callback.__name__
+    for name in COMMANDS:
         assert f"| `{name}` |" in page[: page.index(program["BEGIN"])], f"{name} is not in the table of commands"
 
 
@@ -396,3 +395,13 @@ def test_terms_of_the_glossary_are_in_alphabetical_order():
     for group in page.split("\n## ")[1:]:
         terms = [term.lower() for term in re.findall(r"^\| (?!term )(.+?) \|", group, re.MULTILINE)]
         assert terms == sorted(terms), group.splitlines()[0]
+
+
+def test_the_version_is_the_same_everywhere():
+    citation = yaml.safe_load((REPO / "CITATION.cff").read_text(encoding="utf-8"))
+    headings = re.findall(
+        r"^## \[(.*?)\](?: - (\S+))?$", (REPO / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert headings[0] == ("Unreleased", "")
+    assert headings[1] == (sorosim.__version__, citation["date-released"])
+    assert citation["version"] == sorosim.__version__

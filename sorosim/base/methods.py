@@ -223,8 +223,8 @@ class StepMethod(Method):
     substeps: int | None = option(Integer(1, 1_000_000), "Steps of the integrator in each interval.", "4", 1, use=STEPS)
     tolerance: float | None = option(
         Quantity("number", least=LEAST_RTOL),
-        "Tolerance of Newton's method, relative to 1 + |q|; without it 1e-8, of steps below 2 ms less by the square "
-        "of their length, where derivatives are wanted 1e-11.",
+        "Tolerance of Newton's method, relative to one plus the size of q; without it 1e-8, of steps below 2 ms less "
+        "by the square of their length, where derivatives are wanted 1e-11.",
         "1e-10",
         use=STEPS,
     )

@@ -12,14 +12,17 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from importlib import import_module, metadata
+from importlib import import_module
 from types import MappingProxyType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sorosim.base.errors import ModelError, PlugInError, SorosimWarning, nearest
 from sorosim.base.validation import describe
+
+if TYPE_CHECKING:  # it takes long to import, and is needed where plug-ins are looked for
+    from importlib import metadata
 
 # what the wrench of a plug-in is
 WRENCH = "a wrench (n, 6), or a moment and a force (n, 3)"
@@ -60,7 +63,7 @@ class Registry:
         self._built_in: dict[str, Any] = {}
         self._registered: dict[str, Any] = {}
         self._shadowed: set[str] = set()  # plug-ins with names of built-in kinds, of which was warned
-        self._own_points = {name: metadata.EntryPoint(name, value, group) for name, value in points.items()}
+        self._own_points = dict(points)
 
     def add(self, name: str, kind: Any) -> None:
         """Add a declared kind. The same class may be declared anew, as in a notebook; another one is refused."""
@@ -117,7 +120,7 @@ class Registry:
     def get(self, name: str) -> Any:
         """What has that name (else ModelError)."""
         if name in self._own_points:
-            return self._own_points[name].load()
+            return imported(self._own_points[name])
         if name in self.declared():
             return self._built_in[name]
         if name not in self._registered:
@@ -136,11 +139,14 @@ class Registry:
         return None
 
     def _points(self) -> list[metadata.EntryPoint]:
+        from importlib import metadata
+
         points = _entry_points(metadata.entry_points, self.group, _installed())
         for point in points:
-            own: Any = self._own_points.get(point.name) or self._built_in.get(point.name)
-            built_in = getattr(own, "value", "") or ("" if own is None else f"{own.__module__}:{own.__qualname__}")
-            if own is not None and point.value not in (built_in, *self._shadowed):
+            own: Any = self._built_in.get(point.name)
+            place = "" if own is None else f"{own.__module__}:{own.__qualname__}"
+            built_in = self._own_points.get(point.name, place)
+            if built_in and point.value not in (built_in, *self._shadowed):
                 self._shadowed.add(point.value)
                 text = f"plug-in {point.value} is not used: '{point.name}' is the built-in {self.what} {built_in}"
                 warnings.warn(f"{text}; give the plug-in another name", SorosimWarning, stacklevel=2)
@@ -165,6 +171,12 @@ class Registry:
         return thing
 
 
+def imported(place: str) -> Any:
+    """What ``module:thing`` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
 class LazyMethod:
     # its docstring is that of the function
     def __init__(self, function: str, of: str = "") -> None:
@@ -180,24 +192,24 @@ class LazyMethod:
         of : str, optional
             The attribute of which it is called, in the place of the object itself.
         """
-        self._point, self._of = metadata.EntryPoint(function, function, "sorosim.base.methods"), of
+        self._function, self._of = function, of
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
-        return self._point.load().__doc__  # type: ignore[no-any-return]
+        return imported(self._function).__doc__  # type: ignore[no-any-return]
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.signature(self._point.load())
+        return inspect.signature(imported(self._function))
 
     def __get__(self, thing: object, owner: type) -> Any:
-        return self._point.load() if thing is None else MethodType(self, thing)
+        return imported(self._function) if thing is None else MethodType(self, thing)
 
     def __call__(self, thing: object, *args: object, **options: object) -> Any:
-        return self._point.load()(getattr(thing, self._of) if self._of else thing, *args, **options)
+        return imported(self._function)(getattr(thing, self._of) if self._of else thing, *args, **options)
 
 
 def _installed() -> tuple[tuple[str, int], ...]:

@@ -1,5 +1,6 @@
 """Where compiled code is kept, and which folders are removed there."""
 
+import ast
 import os
 import sys
 from pathlib import Path
@@ -56,3 +57,24 @@ def test_a_program_that_is_no_python_ends_the_attempt_only(monkeypatch, tmp_path
         pool.close()
     assert pool.workers
     assert all(worker.poll() is not None for worker in pool.workers)  # all have ended
+
+
+def test_what_compiled_files_take_from_others_counts_as_source_of_the_cache():
+    def counts(path):
+        return cache._MARK in path.read_bytes() or path.parent.name in ("compiled", "kernels", "lie")
+
+    taken = set()
+    for path in cache.PACKAGE.rglob("*.py"):
+        if cache._MARK not in path.read_bytes():
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith("sorosim."):
+                taken.add(node.module)
+    assert "sorosim.base.signals.opcodes" in taken
+    files = {name: cache.PACKAGE.parent.joinpath(*name.split(".")) for name in taken}
+    missing = {
+        name
+        for name, path in files.items()
+        if not counts(path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py")
+    }
+    assert missing <= {"sorosim.base.arrays", "sorosim.base.interrupts"}  # annotations, what calls from outside

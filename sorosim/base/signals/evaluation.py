@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sorosim.base.compiled import by_reference, kernel, record
+from sorosim.base.signals.opcodes import CONSTANT_SIGNAL, EXTERNAL_SIGNAL, TAPE_SIGNAL
 from sorosim.base.signals.tape import evaluate_tape
 
-CONSTANT_SIGNAL, TAPE_SIGNAL, POLYNOMIAL_SIGNAL, EXTERNAL_SIGNAL = 0, 1, 2, 3
 SIGNAL = record(
-    kind=int,  # one of those above
+    kind=int,  # one of those of opcodes.py
     code=int,  # its tape in `SignalArrays.code`, and its numbers in `SignalArrays.data`: first and last + 1
     code_end=int,
     data=int,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.complex_step import STEP, derivative, is_varying, number_type
 from sorosim.base.errors import ExpressionError, InputError, nearest
-from sorosim.base.signals import tape
+from sorosim.base.signals import opcodes
 from sorosim.base.signals.parser import CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, UnitFactor, excerpt, tape_arrays
 from sorosim.base.validation import LARGEST, as_real, describe
 
@@ -55,7 +55,7 @@ class Expression:
     @property
     def used(self) -> tuple[str, ...]:
         """Variables that the expression really contains."""
-        arguments = set(self.code[self.code[:, 0] == tape.VARIABLE, 1].tolist())
+        arguments = set(self.code[self.code[:, 0] == opcodes.VARIABLE, 1].tolist())
         return tuple(name for i, name in enumerate(self.variables) if i in arguments)
 
     def __call__(self, /, **values: object) -> Any:
@@ -131,8 +131,8 @@ class Expression:
         fixed = {self.variables.index(name): len(self.constants) + i for i, name in enumerate(values)}
         code = np.array(self.code)
         for row in code:
-            if row[0] == tape.VARIABLE:
-                row[:] = (tape.CONSTANT, fixed[row[1]]) if row[1] in fixed else (tape.VARIABLE, place[row[1]])
+            if row[0] == opcodes.VARIABLE:
+                row[:] = (opcodes.CONSTANT, fixed[row[1]]) if row[1] in fixed else (opcodes.VARIABLE, place[row[1]])
         constants = np.concatenate([self.constants, [float(value) for value in values.values()]])
         return Expression(self.text, left, code, constants, self.depth)
 
@@ -160,11 +160,13 @@ class Expression:
         return given
 
     def _evaluate(self, variables: Array) -> Array:
+        from sorosim.base.signals.tape import evaluate_tape_many  # numba, which reading options does without
+
         out = np.empty((len(variables), 3))
         # writable copies: numba would compile the evaluator a second time for read-only arrays
         code, constants = np.array(self.code), np.array(self.constants)
         with np.errstate(all="ignore"):
-            tape.evaluate_tape_many(code, constants, variables, np.empty((self.depth, 3)), out)
+            evaluate_tape_many(code, constants, variables, np.empty((self.depth, 3)), out)
         return out
 
 
@@ -200,7 +202,7 @@ def parse(
         if not abs(number) <= LARGEST:
             expected = "a finite number" + f" up to {LARGEST:g}" * math.isfinite(number)
             raise ExpressionError(where, expected, repr(number))
-        return Expression(repr(number), names, *tape_arrays([(tape.CONSTANT, 0)], [number]))
+        return Expression(repr(number), names, *tape_arrays([(opcodes.CONSTANT, 0)], [number]))
     if not isinstance(text, str):
         raise ExpressionError(where, "a number or the text of an expression", describe(text))
     if len(text) > MAX_TEXT:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.errors import ExpressionError, nearest
-from sorosim.base.signals import tape
+from sorosim.base.signals import opcodes
 
 UnitFactor = Callable[[str], float | None]
 
@@ -28,21 +28,22 @@ MAX_TEXT, MAX_NESTING, MAX_TAPE = 2000, 50, 1000
 
 CONSTANTS = {"pi": math.pi, "e": math.e}
 FUNCTIONS = {  # name: (opcode, number of arguments)
-    "sin": (tape.SIN, 1), "cos": (tape.COS, 1), "tan": (tape.TAN, 1),
-    "asin": (tape.ASIN, 1), "acos": (tape.ACOS, 1), "atan": (tape.ATAN, 1), "atan2": (tape.ATAN2, 2),
-    "sinh": (tape.SINH, 1), "cosh": (tape.COSH, 1), "tanh": (tape.TANH, 1),
-    "exp": (tape.EXP, 1), "log": (tape.LOG, 1), "log10": (tape.LOG10, 1), "sqrt": (tape.SQRT, 1),
-    "abs": (tape.ABS, 1), "sign": (tape.SIGN, 1), "floor": (tape.FLOOR, 1),
-    "min": (tape.MIN, 2), "max": (tape.MAX, 2), "clip": (tape.CLIP, 3),
-    "step": (tape.STEP, 1), "smoothstep": (tape.SMOOTHSTEP, 1),
+    "sin": (opcodes.SIN, 1), "cos": (opcodes.COS, 1), "tan": (opcodes.TAN, 1),
+    "asin": (opcodes.ASIN, 1), "acos": (opcodes.ACOS, 1), "atan": (opcodes.ATAN, 1), "atan2": (opcodes.ATAN2, 2),
+    "sinh": (opcodes.SINH, 1), "cosh": (opcodes.COSH, 1), "tanh": (opcodes.TANH, 1),
+    "exp": (opcodes.EXP, 1), "log": (opcodes.LOG, 1), "log10": (opcodes.LOG10, 1), "sqrt": (opcodes.SQRT, 1),
+    "abs": (opcodes.ABS, 1), "sign": (opcodes.SIGN, 1), "floor": (opcodes.FLOOR, 1),
+    "min": (opcodes.MIN, 2), "max": (opcodes.MAX, 2), "clip": (opcodes.CLIP, 3),
+    "step": (opcodes.STEP, 1), "smoothstep": (opcodes.SMOOTHSTEP, 1),
 }  # fmt: skip
 
 _SUM, _PRODUCT, _POWER = 1, 2, 3
 _OPERATORS = {  # sign: (precedence, opcode)
-    "+": (_SUM, tape.ADD), "-": (_SUM, tape.SUBTRACT), "*": (_PRODUCT, tape.MULTIPLY), "/": (_PRODUCT, tape.DIVIDE),
-    "**": (_POWER, tape.POWER), "^": (_POWER, tape.POWER),
+    "+": (_SUM, opcodes.ADD), "-": (_SUM, opcodes.SUBTRACT),
+    "*": (_PRODUCT, opcodes.MULTIPLY), "/": (_PRODUCT, opcodes.DIVIDE),
+    "**": (_POWER, opcodes.POWER), "^": (_POWER, opcodes.POWER),
 }  # fmt: skip
-ARITY = {opcode: 2 for _, opcode in _OPERATORS.values()} | dict(FUNCTIONS.values()) | {tape.NEGATE: 1}
+ARITY = {opcode: 2 for _, opcode in _OPERATORS.values()} | dict(FUNCTIONS.values()) | {opcodes.NEGATE: 1}
 
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<word>[^\W\d]\w*|°\w*)|(?P<sign>\*\*|[-+*/^(),])"
@@ -152,7 +153,7 @@ class Parser:
         elif token.text in ("+", "-"):
             self._deeper(self.advance(), _POWER)
             if token.text == "-":
-                self._emit(tape.NEGATE, token)
+                self._emit(opcodes.NEGATE, token)
         elif token.text == "(":
             self._deeper(self.advance(), _SUM)
             self._close(token)
@@ -185,7 +186,7 @@ class Parser:
                 self.fail("no power directly after a unit", hint=hint)
         if not math.isfinite(value):
             self.fail("a finite number", at=token)
-        self._operand(tape.CONSTANT, value, token, word)
+        self._operand(opcodes.CONSTANT, value, token, word)
 
     def _factor(self, number: Token, unit: Token) -> float:
         name = unit.text
@@ -209,9 +210,9 @@ class Parser:
             hint = f"write {_SYNONYMS[name]}" if name in _SYNONYMS else nearest(name, FUNCTIONS)
             self.fail("a function", hint=hint, at=token)
         elif name in self.variables:
-            self._operand(tape.VARIABLE, self.variables.index(name), token)
+            self._operand(opcodes.VARIABLE, self.variables.index(name), token)
         elif name in CONSTANTS:
-            self._operand(tape.CONSTANT, CONSTANTS[name], token)
+            self._operand(opcodes.CONSTANT, CONSTANTS[name], token)
         elif self.unit_factor is not None and self.unit_factor(name) is not None:
             hint = f"{name} is a unit, which stands directly after a number: 1 {name}"
             if self.text[: token.column].rstrip().endswith("/"):
@@ -249,7 +250,7 @@ class Parser:
 
     def _push(self, opcode: int, value: float, token: Token) -> None:
         """Append a constant (its value) or a variable (its index)."""
-        if opcode == tape.CONSTANT:
+        if opcode == opcodes.CONSTANT:
             self.constants.append(value)
             value = len(self.constants) - 1
         self._append(opcode, int(value), token)
@@ -257,18 +258,20 @@ class Parser:
     def _emit(self, opcode: int, token: Token) -> None:
         """Append a function of the last operands; at once replaced by its value where all of them are constants."""
         n = ARITY[opcode]
-        if any(row[0] != tape.CONSTANT for row in self.code[-n:]):
+        if any(row[0] != opcodes.CONSTANT for row in self.code[-n:]):
             self._append(opcode, 0, token)
             return
         code, constants, depth = tape_arrays(
-            [*((tape.CONSTANT, i) for i in range(n)), (opcode, 0)], self.constants[-n:]
+            [*((opcodes.CONSTANT, i) for i in range(n)), (opcode, 0)], self.constants[-n:]
         )
+        from sorosim.base.signals.tape import evaluate_tape  # numba, which reading options does without
+
         with np.errstate(all="ignore"):
-            value = float(tape.evaluate_tape(code, constants, np.empty((0, 3)), np.empty((depth, 3)))[0])
+            value = float(evaluate_tape(code, constants, np.empty((0, 3)), np.empty((depth, 3)))[0])
         if not math.isfinite(value):
             self.fail("a finite value", f"{value} from {token}", at=token)
         del self.code[-n:], self.constants[-n:]
-        self._push(tape.CONSTANT, value, token)
+        self._push(opcodes.CONSTANT, value, token)
 
     def _append(self, opcode: int, argument: int, token: Token) -> None:
         if len(self.code) == MAX_TAPE:

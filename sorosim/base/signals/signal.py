@@ -14,29 +14,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.base.arrays import Array, IntArray
-from sorosim.base.compiled import table
 from sorosim.base.errors import FileError, InputError, nearest
 from sorosim.base.files_read import note_file
 from sorosim.base.frozen import set_fields
-from sorosim.base.signals.evaluation import (
-    CONSTANT_SIGNAL,
-    EXTERNAL_SIGNAL,
-    POLYNOMIAL_SIGNAL,
-    SIGNAL,
-    TAPE_SIGNAL,
-    SignalArrays,
-    evaluate_signals_many,
-    signal_workspace,
-)
 from sorosim.base.signals.expressions import Expression, parse
+from sorosim.base.signals.opcodes import CONSTANT_SIGNAL, EXTERNAL_SIGNAL, POLYNOMIAL_SIGNAL, TAPE_SIGNAL
 from sorosim.base.signals.parser import UnitFactor
 from sorosim.base.validation import LARGEST, as_real, describe, finite_numbers, number
+
+if TYPE_CHECKING:  # numba, which reading options does without
+    from sorosim.base.signals.evaluation import SignalArrays
 
 INTERPOLATIONS = ("linear", "cubic", "pchip")
 MAX_CSV_BYTES = 200_000_000
@@ -55,6 +48,8 @@ class Signal(ABC):
 
     def sample(self, times: ArrayLike) -> Array:
         """Values at times of any shape [s]; the same shape."""
+        from sorosim.base.signals.evaluation import evaluate_signals_many, signal_workspace
+
         t = _finite_array(times, "times")
         arrays, _ = compile_signals([self])
         out = np.empty((t.size, 1, 3))
@@ -263,6 +258,9 @@ def compile_signals(signals: Sequence[Signal]) -> tuple[SignalArrays, tuple[tupl
     callables : tuple of (index, function)
         Signals that Python has to evaluate before each call: ``out[index, 0] = function(t)``, already checked.
     """
+    from sorosim.base.compiled import table
+    from sorosim.base.signals.evaluation import SIGNAL, SignalArrays
+
     rows: list[tuple[int, ...]] = []
     codes, data = [_NO_CODE], [_NO_DATA]
     n_code = n_data = 0

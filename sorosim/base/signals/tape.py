@@ -7,12 +7,36 @@ stack, or replaces the topmost one, two or three entries by a function of them.
 import numpy as np
 
 from sorosim.base.compiled import kernel
-
-# opcodes: pushes, functions of two or three entries, functions of one entry
-CONSTANT, VARIABLE = 0, 1
-ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER, ATAN2, MIN, MAX, CLIP = 2, 3, 4, 5, 6, 7, 8, 9, 10
-NEGATE, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, TANH = 11, 12, 13, 14, 15, 16, 17, 18, 19, 20
-EXP, LOG, LOG10, SQRT, ABS, SIGN, FLOOR, STEP, SMOOTHSTEP = 21, 22, 23, 24, 25, 26, 27, 28, 29
+from sorosim.base.signals.opcodes import (
+    ABS,
+    ACOS,
+    ADD,
+    ASIN,
+    ATAN,
+    ATAN2,
+    CLIP,
+    CONSTANT,
+    COS,
+    COSH,
+    DIVIDE,
+    EXP,
+    FLOOR,
+    LOG,
+    LOG10,
+    MIN,
+    MULTIPLY,
+    NEGATE,
+    POWER,
+    SIGN,
+    SIN,
+    SINH,
+    SQRT,
+    STEP,
+    SUBTRACT,
+    TAN,
+    TANH,
+    VARIABLE,
+)
 
 
 @kernel

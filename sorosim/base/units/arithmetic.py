@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from sorosim.base.errors import ExpressionError, ModelError
-from sorosim.base.signals import tape
+from sorosim.base.signals import opcodes
 from sorosim.base.signals.parser import ARITY, CONSTANTS, FUNCTIONS, MAX_TEXT, Parser, Token
 from sorosim.base.units.table import (
     DIMENSIONS,
@@ -43,9 +43,9 @@ def add_variable(name: str, exponents: Exponents) -> None:
         raise ModelError(name, f"{known}, as formulas know it", got, "give it another name")
 
 
-_ALIKE = {tape.ADD, tape.SUBTRACT, tape.MIN, tape.MAX, tape.CLIP, tape.ATAN2}  # operands of one kind
-_KEEPS = {tape.NEGATE, tape.ABS}
-_ANY = {tape.SIGN, tape.STEP}  # the sign of anything
+_ALIKE = {opcodes.ADD, opcodes.SUBTRACT, opcodes.MIN, opcodes.MAX, opcodes.CLIP, opcodes.ATAN2}  # operands of one kind
+_KEEPS = {opcodes.NEGATE, opcodes.ABS}
+_ANY = {opcodes.SIGN, opcodes.STEP}  # the sign of anything
 _NAMES = {opcode: name for name, (opcode, _) in FUNCTIONS.items()}
 
 
@@ -79,7 +79,7 @@ class DimensionParser(Parser):
 
     def _operand(self, opcode: int, value: float, token: Token, unit: str = "") -> None:
         super()._operand(opcode, value, token, unit)
-        if opcode == tape.VARIABLE:
+        if opcode == opcodes.VARIABLE:
             exponents = self.exponents[int(value)]
             self.kinds.append(Kind(exponents, False, exponents != NUMBER))
         else:
@@ -98,15 +98,15 @@ class DimensionParser(Parser):
             out = first
             for other in kinds[1:]:
                 out = self._sum(out, other, token)
-            return _BARE if opcode == tape.ATAN2 else out
-        if opcode == tape.MULTIPLY:
+            return _BARE if opcode == opcodes.ATAN2 else out
+        if opcode == opcodes.MULTIPLY:
             return _product(first, kinds[1])
-        if opcode == tape.DIVIDE:
+        if opcode == opcodes.DIVIDE:
             return _product(first, _power(kinds[1], -1.0))
-        if opcode == tape.POWER:
+        if opcode == opcodes.POWER:
             index = self.code[-1]
-            return _power(first, self.constants[index[1]] if index[0] == tape.CONSTANT else math.nan)
-        if opcode == tape.SQRT:
+            return _power(first, self.constants[index[1]] if index[0] == opcodes.CONSTANT else math.nan)
+        if opcode == opcodes.SQRT:
             return _power(first, 0.5)
         if opcode in _KEEPS:
             return first
@@ -210,7 +210,7 @@ class _QuantityParser(DimensionParser):
     def _checked(self, value: float, token: Token) -> None:
         if not math.isfinite(value):
             self.fail("a finite number", at=token)
-        self._operand(tape.CONSTANT, value, token)
+        self._operand(opcodes.CONSTANT, value, token)
 
 
 _NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Column, Table
 
 from sorosim.base.errors import ConvergenceError, InputError, Interrupted
 from sorosim.base.options import ContinuationArguments
@@ -86,7 +85,7 @@ def modes(
                 written = lin.save(path)
             if not json:
                 for file in written:
-                    out.print(str(file))
+                    out().print(str(file))
 
 
 def _linearize(robot: Any, inputs: Any, driven: Any, rates: list[str] | None) -> Any:
@@ -133,12 +132,14 @@ def _content(lin: Any, shown: Any, paths: list[Path]) -> dict[str, Any]:
 
 
 def _table(lin: Any, shown: Any) -> None:
+    from rich.table import Column, Table
+
     from sorosim.analysis.results.modes import format_shares
 
     about = "a steady motion" if lin.qd.any() else "an equilibrium"
     if not len(lin.damped):
         why = "every coordinate is driven" if lin.robot.ndof else "it has no joint and no rod that is free"
-        out.print(f"{lin.robot.name}: nothing can move, {why}", markup=False)
+        out().print(f"{lin.robot.name}: nothing can move, {why}", markup=False)
         return
     what = "one mode" if len(lin.damped) == 1 else f"{len(lin.damped)} modes"
     line(f"{lin.robot.name}: {what} about {about}, {lin.stability}")
@@ -155,13 +156,13 @@ def _table(lin: Any, shown: Any) -> None:
             row["kind"],
             format_shares(row["moves"]),
         )
-    out.print(table)
+    out().print(table)
     if (left := len(lin.damped) - len(shown)) > 0:
-        out.print(f"and {left} more, see --number")
+        out().print(f"and {left} more, see --number")
     known = [f"{f:.4g}" for f in lin.frequencies[: len(shown)] if f > 0.0]
     if known and lin.D.any():
         what = "without damping and gyroscopic forces" if lin.qd.any() else "without damping"
-        out.print(f"natural frequencies {what}: {', '.join(known)} Hz", markup=False)
+        out().print(f"natural frequencies {what}: {', '.join(known)} Hz", markup=False)
 
 
 @opt.with_options(ContinuationArguments, "both ds ds_max ds_min max_points stability")

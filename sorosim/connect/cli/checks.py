@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from sorosim.base.errors import InputError
 from sorosim.connect.cli.compilation import compile_engine
@@ -25,6 +23,9 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
 
     Example: sorosim check my_robot.yaml
     """
+    from rich.markup import escape
+    from rich.table import Table
+
     from sorosim.studies.doctor import LEVELS, NOTHING_ODD, WRONG, examine
 
     loaded = load_robot(robot, changes)
@@ -48,8 +49,8 @@ def check(robot: RobotArgument, changes: SetOption = None, json: JsonOption = Fa
             table.add_row(MARKS[level], escape(where), escape(text))
         if passed:
             table.add_row(MARKS["ok"], "", f"{NOTHING_ODD}: {', '.join(passed)}")
-        out.print(table)
-        out.print(", ".join(f"{n} {level}" for level, n in counts.items() if n))
+        out().print(table)
+        out().print(", ".join(f"{n} {level}" for level, n in counts.items() if n))
     if counts[WRONG]:
         raise typer.Exit(1)
 

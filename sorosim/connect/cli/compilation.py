@@ -44,14 +44,15 @@ def compile_engine(robot: Any, method: str | None = None, *, everything: bool = 
             derivatives.inverse_dynamics(rest, rest, qdd=rest)
             _rehearse()
     if report.n_lines:
-        err.print(f"compiled in {time.monotonic() - begin:.0f} s")
+        err().print(f"compiled in {time.monotonic() - begin:.0f} s")
     return bool(report.n_lines)
 
 
 def _rehearse() -> None:
-    """Call once what Python calls of loops, statics, steps and their derivatives."""
+    """Call once what Python calls of loops, contacts, statics, steps and their derivatives."""
     import sorosim
 
+    sorosim.simulate(sorosim.load("contact_cylinder"), "1 ms", dt_out="1 ms", method="bdf")
     sorosim.statics(sorosim.load("four_bar"))
     robot = sorosim.load("two_segment_arm")
     robot.mass_matrix(robot.initial_q)
@@ -104,4 +105,4 @@ def compile_(
     loaded = load_robot(robot)
     method = options["method"] or loaded.description.simulate.get("method")
     if not compile_engine(loaded, method, everything=everything):
-        err.print("everything was compiled before")
+        err().print("everything was compiled before")

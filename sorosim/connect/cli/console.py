@@ -7,16 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
-# in files and pipes lines are not broken at the width of some terminal
-out = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
-err = Console(stderr=True, highlight=False)
+if TYPE_CHECKING:  # imported when something is printed
+    from rich.console import Console
 
 QUIET_INTERVAL = 10.0  # s of wall time between lines of progress where there is no terminal
 LONGEST_ESTIMATE = 1e6  # s: a longer one is no estimate yet
@@ -24,17 +21,35 @@ LONGEST_ESTIMATE = 1e6  # s: a longer one is no estimate yet
 Report = Callable[[float, float, str], None]  # done, total, and a template of what to print
 
 
-def line(text: str, console: Console = out) -> None:
+@cache
+def out() -> Console:
+    """Where results are printed; in files and pipes lines are not broken at the width of some terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+@cache
+def err() -> Console:
+    """Where errors, warnings and progress are printed."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False)
+
+
+def line(text: str, console: Callable[[], Console] = out) -> None:
     """Print one line as it is."""
-    console.print(text, markup=False, soft_wrap=True)
+    console().print(text, markup=False, soft_wrap=True)
 
 
 def facts(title: str, rows: Mapping[str, str]) -> None:
     """Print names and values."""
+    from rich.table import Table
+
     table = Table(title=title, show_header=False, title_justify="left", box=None)
     for name, value in rows.items():
         table.add_row(name, value)
-    out.print(table, markup=False)
+    out().print(table, markup=False)
 
 
 def as_json(content: Mapping[str, Any]) -> None:
@@ -66,16 +81,18 @@ class StatusLines:
 @contextmanager
 def status_lines(first_after: float = 0.0) -> Iterator[StatusLines]:
     """What is under way: a line that changes on a terminal; elsewhere one now and then, the first after a while [s]."""
-    if not err.is_terminal:
+    if not err().is_terminal:
         yield StatusLines(lambda text: line(text, err), QUIET_INTERVAL, first_after)
         return
-    with err.status("") as status:
+    with err().status("") as status:
         yield StatusLines(status.update, 0.0, 0.0)
 
 
 @contextmanager
 def progress(verb: str) -> Iterator[Report]:
     """A bar on a terminal; elsewhere a line now and then. Templates take done, total and rate (done per second)."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     from sorosim.base.compiled import working_time
 
     quiet = StatusLines(lambda text: line(text, err), QUIET_INTERVAL, QUIET_INTERVAL)
@@ -84,7 +101,12 @@ def progress(verb: str) -> Iterator[Report]:
     latest = 0.0
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"), TimeRemainingColumn()
     bar = Progress(
-        *columns, TextColumn("left"), console=err, transient=True, disable=not err.is_terminal, get_time=working_time
+        *columns,
+        TextColumn("left"),
+        console=err(),
+        transient=True,
+        disable=not err().is_terminal,
+        get_time=working_time,
     )
     with bar:
         task = bar.add_task(verb, total=None, text="", visible=False)

@@ -58,14 +58,14 @@ def export(
         if output.suffix in (".csv", ".mat"):
             raise InputError("--out", "a folder for the tables, one for each sensor", f"'{output}'")
         for path in opened.readings_to_csv(output):
-            out.print(str(path))
+            out().print(str(path))
         return
     writers = {".csv": "to_csv", ".mat": "to_mat", ".parquet": "to_parquet"}
     suffixes = [suffix for suffix, writer in writers.items() if hasattr(opened, writer)]
     if output.suffix not in suffixes:
         raise InputError("--out", f"a file name that ends in {' or '.join(suffixes)}", f"'{output}'")
     getattr(opened, writers[output.suffix])(output)
-    out.print(str(output))
+    out().print(str(output))
 
 
 @with_options(FmuArguments, "dt method *")
@@ -93,7 +93,7 @@ def fmu(
     from sorosim.connect.fmi.export import export_fmu
 
     path = export_fmu(load_robot(robot, changes), output, fmi=version, parameters=parameters or (), **options)
-    out.print(str(path))
+    out().print(str(path))
 
 
 def info(
@@ -191,7 +191,7 @@ def new(
     if path.suffix not in YAML:
         raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
     _write_new(path, text)
-    out.print(f"{path}: try  sorosim simulate {path}  and then  sorosim movie {path.stem}.h5", soft_wrap=True)
+    out().print(f"{path}: try  sorosim simulate {path}  and then  sorosim play {path.stem}.h5", soft_wrap=True)
 
 
 def schema(
@@ -226,7 +226,7 @@ def convert(
     text = load_robot(robot, changes).description.text
     path = output or Path(robot).with_suffix(".yaml")
     _write_new(path, text, "" if output else " by --out")
-    out.print(str(path))
+    out().print(str(path))
 
 
 def _write_new(path: Path, text: str, hint: str = "") -> None:

@@ -44,7 +44,7 @@ def play(
     """
     from sorosim.view.viz.player import play as show
 
-    out.print(str(show(open_to_draw(sources, overlay, names), path=output, speed=speed, **drawing)))
+    out().print(str(show(open_to_draw(sources, overlay, names), path=output, speed=speed, **drawing)))
 
 
 def plot(
@@ -116,7 +116,7 @@ def plot(
         for path in written:
             opened.plot(path, **chosen)
     for path in written:
-        out.print(str(path))
+        out().print(str(path))
 
 
 @with_drawing_options()
@@ -143,7 +143,7 @@ def movie(
     if len(sources) == 1 and not hasattr(shown, "t"):
         raise InputError(sources[0], "a run", *result_kind(shown))
     film(shown, path, fps=fps, speed=speed, size=opt.pixels(size), **drawing)
-    out.print(str(path))
+    out().print(str(path))
 
 
 @with_drawing_options()
@@ -176,7 +176,7 @@ def still(
             raise InputError("--out", "a .png file for these options", f"'{output}'", hint)
     shown = open_to_draw(sources, overlay, names)
     draw(shown, output, t=_times(t), ghosts=ghosts, size=opt.pixels(size), **drawing)
-    out.print(str(output))
+    out().print(str(output))
 
 
 def _times(given: list[str] | None) -> list[float] | None:
@@ -207,7 +207,7 @@ def web(
 
     path = output or Path(sources[0]).with_suffix(".html")
     export_html(open_to_draw(sources, overlay, names), path, fps=fps, speed=speed, **drawing)
-    out.print(str(path))
+    out().print(str(path))
 
 
 @with_drawing_options("loads", "joints", "gravity")
@@ -236,4 +236,4 @@ def gltf(
         drawing["view"] = view
     path = output or Path(sources[0]).with_suffix(".glb")
     export_gltf(open_to_draw(sources, overlay, names), path, t=t, fps=fps, **drawing)
-    out.print(str(path))
+    out().print(str(path))

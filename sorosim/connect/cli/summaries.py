@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from sorosim.base.errors import SorosimError, SorosimWarning
 from sorosim.base.validation import counted
@@ -175,6 +174,8 @@ def continuation_summary(result: Any) -> dict[str, Any]:
 
 def print_continuation(result: Any, more: dict[str, str]) -> None:
     """The same for people, with a table of special points."""
+    from rich.table import Table
+
     rows = {}
     for k, curve in enumerate(result.curves()):
         span = f"{curve.parameter[0]:.6g} to {curve.parameter[-1]:.6g}"
@@ -189,9 +190,9 @@ def print_continuation(result: Any, more: dict[str, str]) -> None:
             grow = [str(point.get(name, "")) for name in ("unstable_before", "unstable_after")]
             kind = SPECIAL_POINTS[point["kind"]]
             table.add_row(str(point["curve"]), kind, f"{point['parameter']:.8g}", *grow, frequency)
-        out.print(table)
+        out().print(table)
     else:
-        out.print("no special points")
+        out().print("no special points")
     if any(not curve.complete for curve in result.curves()):
         line("not all curves end where they should: try more points, or another step", err)
 

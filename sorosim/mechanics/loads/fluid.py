@@ -14,8 +14,8 @@ from sorosim.base.declare import INVALID, At, Choice, MapOf, Part, Quantity, Sig
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
 from sorosim.base.signals import Signal, as_signal
-from sorosim.base.signals.evaluation import TAPE_SIGNAL
 from sorosim.base.signals.expressions import Expression, parse
+from sorosim.base.signals.opcodes import TAPE_SIGNAL
 from sorosim.mechanics.kernels.fluid import (
     ADDED_MASS,
     CROSS_FLOW,
