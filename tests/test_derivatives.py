@@ -91,7 +91,8 @@ def test_rows_of_a_loop_that_depend_on_each_other_at_the_start_only(method, tmp_
         return float((bar * sorosim.rollout(robot, u, "5 ms", substeps=2, method=method).q).sum())
 
     motion = sorosim.rollout(robot, u, "5 ms", substeps=2, method=method)
-    numeric = (total(u + 1e-2 * du) - total(u - 1e-2 * du)) / 2e-2
+    # the median: which rows count at the start may be decided otherwise for one of them
+    numeric = np.median([(total(u + h * du) - total(u - h * du)) / (2 * h) for h in (3e-2, 1e-2, 3e-3)])
     assert (motion.vjp(bar).u * du).sum() == pytest.approx(numeric, rel=1e-4)
     assert (bar * motion.jvp(du).q).sum() == pytest.approx(numeric, rel=1e-4)
 

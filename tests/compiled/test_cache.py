@@ -1,11 +1,14 @@
 """Where compiled code is kept, and which folders are removed there."""
 
 import ast
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from llvmlite import binding as llvm
 
 from sorosim.base.compiled import ahead, cache
 
@@ -78,3 +81,44 @@ def test_what_compiled_files_take_from_others_counts_as_source_of_the_cache():
         if not counts(path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py")
     }
     assert missing <= {"sorosim.base.arrays", "sorosim.base.interrupts"}  # annotations, what calls from outside
+
+
+KERNEL_CALL = """
+import json, platform, sys
+from pathlib import Path
+from sorosim.base.compiled import cache
+cache.SHIPPED_FOLDER = Path(sys.argv[1])
+name, features = cache.PORTABLE[platform.machine()]
+cache.PORTABLE = {platform.machine(): (name, features + sys.argv[2])}
+from sorosim.base.signals.tape import _smaller
+print(json.dumps([_smaller(2.0, 0.0, 0.0, 1.0, 0.5, 0.25), sum(_smaller.stats.cache_misses.values())]))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_code_that_comes_with_the_package_is_used_where_it_fits_only(monkeypatch, tmp_path):
+    portable = cache.portable_environment()
+    here = llvm.get_host_cpu_features()
+    if portable is None or not all(here.get(one[1:]) for one in portable["NUMBA_CPU_FEATURES"].split(",")):
+        pytest.skip("no processor that portable code is for")
+    shipped = tmp_path / "shipped"
+
+    def misses(folder, *, more="", **environment):
+        command = [sys.executable, "-c", KERNEL_CALL, str(shipped), more]
+        environment = os.environ | {"SOROSIM_CACHE_DIR": str(tmp_path / folder)} | environment
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        value, count = json.loads(done.stdout)
+        assert value == [1.0, 0.5, 0.25]
+        return count
+
+    assert misses("shipped", **(portable | {"SOROSIM_CACHE_DIR": str(shipped)})) == 1
+    before = sorted(shipped.rglob("*"))
+    assert misses("own") == 0
+    assert not list((tmp_path / "own").rglob("*.nbc"))
+    assert misses("other processor", more=",+wings") == 1
+    assert misses("other options", NUMBA_OPT="1") == 1
+    for path in shipped.rglob("*.nbc"):
+        path.write_bytes(path.read_bytes()[:100])
+    assert misses("damaged") == 1
+    assert sorted(shipped.rglob("*")) == before

@@ -48,7 +48,10 @@ class ComplexEngine:
         tree, found, zero = self.engine.tree, np.zeros_like(q), np.zeros_like(q)
         self.sweep(q, qd, zero)
         room = np.zeros((len(tree.segment) + 1, 6, 1), dtype=complex), np.zeros((len(q), 1), dtype=complex)
-        failed = forward_articulated(tree, self.engine.none_known, self.ws, self.parts, *room, found, tau.copy())
+        stiffness = self.engine.elastic.stiffness
+        failed = forward_articulated(
+            tree, self.engine.none_known, 0.0, stiffness, self.ws, self.parts, *room, found, tau.copy()
+        )
         assert failed < 0
         return found
 

@@ -192,7 +192,10 @@ def _array_unboxer(array: Any, c: Any) -> Any:
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         inner = type(c)(c.context, builder, c.context.get_python_api(builder))
         value, index, place = function.args
-        native = inner.unbox(array, _tuple_item(inner.pyapi, value, index))
+        item = _tuple_item(inner.pyapi, value, index)
+        with builder.if_then(cgutils.is_null(builder, item), likely=False):  # no tuple, or a shorter one
+            builder.ret(cgutils.true_bit)
+        native = inner.unbox(array, item)
         builder.store(native.value, builder.bitcast(place, native.value.type.as_pointer()))
         builder.ret(native.is_error)
     return function
