@@ -116,9 +116,12 @@ def test_code_that_comes_with_the_package_is_used_where_it_fits_only(monkeypatch
     before = sorted(shipped.rglob("*"))
     assert misses("own") == 0
     assert not list((tmp_path / "own").rglob("*.nbc"))
+    (tmp_path / "no folder").write_text("")
+    assert misses("no folder") == 0
     assert misses("other processor", more=",+wings") == 1
     assert misses("other options", NUMBA_OPT="1") == 1
     for path in shipped.rglob("*.nbc"):
         path.write_bytes(path.read_bytes()[:100])
     assert misses("damaged") == 1
+    assert misses("own") == 1  # it had been taken from there
     assert sorted(shipped.rglob("*")) == before

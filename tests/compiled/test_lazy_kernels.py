@@ -224,3 +224,42 @@ def test_damaged_and_unwritable_caches_are_done_without(tmp_path):
     for path in (tmp_path / "cache").rglob("*.calls"):
         path.write_bytes(b"none")
     assert result(start(tmp_path, 2))[0] == SUM
+
+
+PRINTING = """
+import sys
+from sorosim.base.compiled import kernel, kernel_in_place, kernel_lazy
+
+@kernel_in_place
+def inner(x):
+    print("inner has", x)
+    return x + 1.0
+
+@kernel_in_place
+def outer(x):
+    return 2.0 * inner(x)
+
+@kernel_lazy()
+def lazy(x) -> float:
+    return outer(x)
+
+@kernel_lazy()
+def other(x) -> float:
+    return outer(x)
+
+@kernel
+def function(x):
+    return outer(x)
+
+print(globals()[sys.argv[1]](3.0))
+"""
+
+
+@processes
+def test_kernels_print_also_out_of_a_cache(tmp_path):
+    (tmp_path / "printing.py").write_text(PRINTING)
+    environment = os.environ | {"SOROSIM_CACHE_DIR": str(tmp_path / "cache")}
+    for name in ("lazy", "lazy", "other", "function", "function"):  # the third finds what it calls on disk
+        command = [sys.executable, str(tmp_path / "printing.py"), name]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout.split() == ["inner", "has", "3.0", "8.0"], done.stderr

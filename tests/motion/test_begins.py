@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.analysis.equations.system import OdeSystem
 from sorosim.analysis.motion import march
+from sorosim.analysis.motion.marching import MarchIntegrator
 from sorosim.mechanics.dynamics.forward import forward_by_articulated
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.prescribed import Prescribed
@@ -129,3 +130,37 @@ def test_stiffened_forward_dynamics_by_composite_and_articulated_bodies(driven, 
     expected[free] = np.linalg.solve((M + s * K)[block], M[block] @ plain[free])
     assert np.abs(expected - plain).max() > 0.1 * np.abs(plain).max()
     assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+
+
+RELAXING = """
+sorosim: 1
+materials:
+  m: {young: 50 MPa, poisson: 0.4, density: 1000,
+      relaxation: {terms: [{share: 0.6, time: 50 ms}, {share: 0.3, time: 1}]}}
+links: {a: {rod: {length: 0.3, section: {circle: {radius: 1 cm}}, material: m, strain: {bending: 1}}}}
+"""
+
+
+def test_a_material_that_relaxes_begins_with_the_stiffness_that_answers_at_once(monkeypatch, tmp_path):
+    (tmp_path / "relaxing.yaml").write_text(RELAXING)
+    robot, h, found = sorosim.load(tmp_path / "relaxing.yaml"), 0.01, []
+    original = MarchIntegrator.first_accelerations
+
+    def noted(self, t, x, step, evaluation):
+        found.append((original(self, t, x, step, evaluation), evaluation.qdd.copy(), self.tableau.stiffening))
+        return found[-1][0]
+
+    monkeypatch.setattr(MarchIntegrator, "first_accelerations", noted)
+    q0 = np.linspace(0.01, 0.02, robot.ndof)
+    sorosim.simulate(robot, h, dt_out=h, method=sorosim.GeneralizedAlpha(step=h), q0=q0)
+    z, qdd, factor = found[0]
+    elastic, tree = robot.engine.elastic, robot.engine.tree
+    block = tree.block[elastic.maxwell.block[0].block]
+    assert block.n == robot.ndof
+    K = elastic.stiffness[block.square : block.square + block.n**2].reshape(block.n, block.n)
+    share = elastic.maxwell.long_term[0] + elastic.maxwell.ratio.sum()
+    assert share > 1.5 * elastic.maxwell.long_term[0]
+    M = robot.mass_matrix(q0)
+    expected = np.linalg.solve(M + factor * h**2 * share * K, M @ qdd)
+    assert np.abs(z - qdd).max() > 0.1 * np.abs(qdd).max()
+    assert z == pytest.approx(expected, rel=1e-9, abs=1e-9 * np.abs(expected).max())

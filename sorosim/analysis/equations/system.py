@@ -6,6 +6,7 @@ Solvers see vectors of the unknowns only: free coordinates, their rates, multipl
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import cached_property
 
 import numpy as np
@@ -483,13 +484,14 @@ class OdeSystem:
         """
         u, known, engine = self.inputs.value(t), self.partition.mask, self.engine
         self.set_internal_variables(strain)
-        if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
-            none, n = np.empty((0, 0)), engine.ndof
-            qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known, stiffening)
-            return Evaluation(np.empty(n), none, none, none, none, qdd, *engine.closure)
-        if stiffening:
-            what, qdd[~known] = what._replace(arguments=(False, False, stiffening)), 0.0
-        evaluation = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
+        with self.maxwell.answering_at_once(engine, q) if stiffening and self.n_strains else nullcontext():
+            if what == task.FORWARD and choose_algorithm(engine, None, FORWARD, FASTEST) == "articulated":
+                none, n = np.empty((0, 0)), engine.ndof
+                qdd[:] = forward_by_articulated(engine, q, qd, qdd, u, t, known, stiffening)
+                return Evaluation(np.empty(n), none, none, none, none, qdd, *engine.closure)
+            if stiffening:
+                what, qdd[~known] = what._replace(arguments=(False, False, stiffening)), 0.0
+            evaluation = engine.evaluate(what, q, qd, qdd, u, t, known=known, closing=self.closing)
         if self.robot.n_multipliers:
             self.loop_monitor.check_rank(t, engine.closure[1])
         return evaluation

@@ -67,7 +67,7 @@ def _folder() -> str:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
-            return ""  # not writable: numba falls back to its own places
+            return ""  # not writable: nothing is kept
         with suppress(OSError):  # another process may remove them, too
             siblings = [p for p in root.iterdir() if p.is_dir() and _IS_DIGEST.fullmatch(p.name)]  # no others
             for old in sorted(siblings, key=lambda p: p.stat().st_mtime)[:-_MOST_CACHES]:
@@ -165,7 +165,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]
 
     @classmethod
     def from_function(cls, function: Any, source: str) -> _Locator | None:
-        return cls(function, source) if CACHE_FOLDER and os.path.exists(source) else None  # else numba's own places
+        return cls(function, source) if os.path.exists(source) else None
 
 
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
@@ -174,13 +174,17 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     class _impl_class(caching.CompileResultCacheImpl):  # type: ignore[misc]
         _locator_classes: ClassVar = [_Locator, *caching.CompileResultCacheImpl._locator_classes]
 
+    def _save_overload(self, signature: Any, data: Any) -> None:
+        if CACHE_FOLDER:
+            super()._save_overload(signature, data)
+
     def _index_key(self, signature: Any, codegen: Any) -> tuple[Any, ...]:
         types, _, code = super()._index_key(signature, codegen)
         return types, _target(), code
 
     def _load_overload(self, signature: Any, target_context: Any) -> Any:
-        found, shipped = super()._load_overload(signature, target_context), _shipped()
-        locator = self._impl.locator
+        locator, shipped = self._impl.locator, _shipped()
+        found = super()._load_overload(signature, target_context) if CACHE_FOLDER else None
         if found is not None or shipped is None or not getattr(locator, "ours", False):
             return found
         folder, target = shipped
@@ -200,8 +204,8 @@ def _note_files(call: Specialization) -> Iterator[Path]:
     name, argument_types = call
     source = str(getattr(sys.modules.get(name.split(":")[0]), "__file__", None))
     stamp = "" if Path(source).is_relative_to(PACKAGE) else f"{source} {_content(source)}"
-    places = [(CACHE_FOLDER, _target()), *([shipped] if (shipped := _shipped()) else [])]
-    for folder, target in places:
+    own = (CACHE_FOLDER, _target()) if CACHE_FOLDER else None
+    for folder, target in filter(None, (own, _shipped())):
         content = "; ".join([sys.implementation.cache_tag, target, stamp, *(str(one) for one in argument_types)])
         yield Path(folder) / f"{name.replace(':', '.')}.{hashlib.sha256(content.encode()).hexdigest()[:16]}.calls"
 
@@ -213,8 +217,6 @@ def _content(source: str) -> str:
 
 def callees_of(call: Specialization) -> list[Specialization] | None:
     """Which lazy kernels some compiled code calls; None: it is not compiled."""
-    if not CACHE_FOLDER:
-        return None
     for path in _note_files(call):
         with suppress(Exception):  # there is none, or it is damaged
             calls: list[Specialization] = pickle.loads(path.read_bytes())

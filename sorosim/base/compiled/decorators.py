@@ -25,12 +25,12 @@ from numba.core.types.misc import unliteral
 from numba.core.typing import templates
 
 from sorosim.base.compiled.cache import Specialization, callees_of, file_lock, note_compiled
-from sorosim.base.compiled.libraries import CALLEE, ROOT, dispatcher_of
+from sorosim.base.compiled.libraries import CALLEE, FUNCTION, ROOT, dispatcher_of
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile with numba: cached on disk, GIL released, IEEE division; NaN and infinity keep their meaning."""
-    return _compiled(function)
+    return _compiled(function, pipeline_class=FUNCTION)
 
 
 def kernel_in_place(function: Callable[..., Any]) -> Callable[..., Any]:

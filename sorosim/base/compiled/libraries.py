@@ -18,7 +18,18 @@ from numba.core.environment import lookup_environment
 from sorosim.base.compiled.cache import KernelCache
 
 
-class _Root(JITCodeLibrary):  # type: ignore[misc]
+class _Complete(JITCodeLibrary):  # type: ignore[misc]
+    """Code of a function and of all that it calls."""
+
+    def _finalize_final_module(self) -> None:
+        super()._finalize_final_module()
+        for variable in self._final_module.global_variables:  # of callees, which had no address before
+            environment = lookup_environment(variable.name)
+            if environment is not None:
+                self._codegen.set_env(variable.name, environment)
+
+
+class _Root(_Complete):
     """Code of a kernel and of all that it calls."""
 
     def _optimize_functions(self, module: Any) -> None:
@@ -28,13 +39,6 @@ class _Root(JITCodeLibrary):  # type: ignore[misc]
         # once: numba's cheap passes before serve to take out counts of references, of which kernels have none
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
-
-    def _finalize_final_module(self) -> None:
-        super()._finalize_final_module()
-        for variable in self._final_module.global_variables:  # of callees, which had no address before
-            environment = lookup_environment(variable.name)
-            if environment is not None:
-                self._codegen.set_env(variable.name, environment)
 
 
 class _NoAddresses:
@@ -85,7 +89,7 @@ class _CalleeCache(KernelCache):
 
     class _impl_class(KernelCache._impl_class):
         def rebuild(self, target_context: Any, payload: Any) -> Any:
-            serialized, descriptor, environment, signature, *_, annotation, reload_init, _ = payload
+            serialized, descriptor, environment, signature, *_, annotation, reload_init, environments = payload
             for function in reload_init:
                 function()
             library = _Callee.restored(target_context.codegen(), serialized)
@@ -93,7 +97,8 @@ class _CalleeCache(KernelCache):
                 target_context=target_context, typing_context=target_context.typing_context, library=library,
                 environment=environment, entry_point=target_context.get_executable(library, descriptor, environment),
                 fndesc=descriptor, type_annotation=annotation, signature=signature, objectmode=False, lifted=(),
-                typing_error=None, call_helper=None, metadata=None, reload_init=reload_init, referenced_envs=(),
+                typing_error=None, call_helper=None, metadata=None, reload_init=reload_init,
+                referenced_envs=environments,
             )  # fmt: skip
 
 
@@ -107,7 +112,8 @@ def _compiler_of(library: type[JITCodeLibrary]) -> type[compiler.Compiler]:
     return Compiler
 
 
-ROOT, CALLEE = _compiler_of(_Root), _compiler_of(_Callee)  # values of `pipeline_class` of numba.njit
+# values of `pipeline_class` of numba.njit; FUNCTION: for what numba compiles as it always does
+ROOT, CALLEE, FUNCTION = _compiler_of(_Root), _compiler_of(_Callee), _compiler_of(_Complete)
 
 
 def dispatcher_of(function: Any, **options: Any) -> Any:

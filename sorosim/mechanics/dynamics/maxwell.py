@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -78,6 +80,22 @@ class MaxwellElements:
     def apply(self, strain: Array, engine: Engine) -> None:
         """Move the rest of a `private_engine` so that elements with these strains pull."""
         engine.elastic.rest[:] = self.engine.elastic.rest - self._gather @ (self._pull * strain)
+
+    @contextmanager
+    def answering_at_once(self, engine: Engine, q: Array) -> Iterator[None]:
+        """Let a `private_engine` pull as it does at q, with the stiffness that answers a sudden change."""
+        elastic = engine.elastic
+        stiffness, rest = elastic.stiffness.copy(), elastic.rest.copy()
+        for row, long_term in zip(elastic.maxwell.block, elastic.maxwell.long_term, strict=True):
+            own = engine.tree.block[row.block]
+            columns = slice(own.column, own.column + own.n)
+            factor = 1.0 + elastic.maxwell.ratio[row.element : row.element + row.n].sum() / long_term
+            elastic.stiffness[own.square : own.square + own.n**2] *= factor
+            elastic.rest[columns] = q[columns] - (q[columns] - rest[columns]) / factor
+        try:
+            yield
+        finally:
+            elastic.stiffness[:], elastic.rest[:] = stiffness, rest
 
     def force_by_strain(self, rows: Any) -> Array:
         """Derivative (n_rows, n) of the force against coordinates by the strains."""
