@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import sorosim
 from sorosim.mechanics.actuation.route import RouteSegment
 from sorosim.mechanics.actuation.tendon import Tendon
-from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
+from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree, elimination_sequence
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.kernels.couplings import SPARSE
 from sorosim.mechanics.loads.fluid import Fluid
@@ -86,7 +86,7 @@ def check(engine, tangent, state, known, factors, label, rng):
     exact, force = rng.normal(size=len(q)), np.zeros(len(A))
     force[rows] = np.abs(T).max() * rng.normal(size=len(rows))
     K = np.block([[T, -A[rows].T], [E[rows], np.zeros((len(rows), len(rows)))]])
-    # the second time the order of columns is known
+    # the second time the places of entries are known
     for _ in range(2):
         tangent.linearise(q, qd, qdd, u, known=known, multiplier=multiplier)
         assert tangent.factor(*factors)
@@ -199,3 +199,46 @@ def test_a_singular_matrix_is_reported():
     tangent.compliance[:] = np.inf
     tangent.linearise(none, none, none.copy(), np.zeros(0))
     assert not tangent.factor(0.0, 0.0)
+
+
+def chosen_by_trial(near, above):
+    """The same sequence with sets: of those without others on them, the first with the fewest neighbours."""
+    near, rest, found = {b: set(row) for b, row in near.items()}, set(near), []
+    while rest:
+        free = [b for b in rest if not any(above[c] == b for c in rest)]
+        b = min(free, key=lambda x: (len(near[x] & rest), -x))
+        rest.remove(b)
+        found.append(b)
+        for c in near[b] & rest:
+            near[c] |= (near[b] & rest) - {c}
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_blocks_are_eliminated_tips_first_by_fewest_neighbours(seed):
+    rng = np.random.default_rng(seed)
+    engine = coupled_tree(seed).engine
+    tree, n_blocks = engine.tree, len(engine.tree.block)
+    base = tree.block["parent"]
+    above = np.where(base >= 0, tree.segment["block"][base], -1)
+    coupled = rng.integers(-1, n_blocks, (6, 4))
+    loops = {9 + k: row for k, row in enumerate(rng.integers(-1, n_blocks, (3, 4)))}
+    kept = np.zeros(n_blocks, dtype=int)
+    for b in {*coupled.ravel().tolist(), *np.ravel(list(loops.values())).tolist()} - {-1}:
+        while b >= 0:
+            kept[b], b = 1, above[b]
+    found = elimination_sequence(tree, kept, coupled, loops).tolist()
+
+    near = {b: set() for b in np.flatnonzero(kept).tolist()}
+    groups = [{b} for b in near] + [set(row.tolist()) - {-1} for row in [*coupled, *loops.values()]]
+    for group in groups:
+        group |= {int(above[b]) for b in group} - {-1}
+        for b in group:
+            near[b] |= group - {b}
+    assert [b for b in found if b >= 0] == chosen_by_trial(near, above)
+    for c, row in loops.items():
+        at = found.index(-1 - c)
+        assert {b for b in row.tolist() if b >= 0} <= set(found[:at])
+        last = [b for b in found[:at] if b >= 0][-1:]
+        assert not (row >= 0).any() or last[0] in row
+    assert sorted(-1 - c for c in found if c < 0) == sorted(loops)

@@ -36,34 +36,48 @@ def put(entries, rows, columns, count, i, j, x):
 
 
 @kernel_in_place
-def number_unknowns(tree, constraints, n, couplings):
-    """Where the unknowns of kept blocks, of their bases and of loops begin; returns how many there are.
+def number_unknowns(tree, sequence, couplings):
+    """Number the unknowns of kept blocks and of loops in a sequence, couplings c as -1 - c; returns how many there are.
 
-    Nodes of blocks without coordinates share those of their base.
+    Those of a block are dq, then those of its nodes that are bases of kept blocks. Nodes of blocks without coordinates
+    share those of their base.
     """
-    n_blocks, n_segments, size = tree.block.shape[0], tree.segment.shape[0], 0
+    n_blocks, n_segments, size, own = tree.block.shape[0], tree.segment.shape[0], 0, 0  # own: numbers that follow
     at = couplings.at
     for i in range(at.shape[0]):
         at[i] = -1
     for b in range(n_blocks):
         if not couplings.kept[b]:
             continue
-        base, fixed = tree.block[b].parent, tree.block[b].n == 0
+        base = tree.block[b].parent
         if base >= 0 and at[n_blocks + base] == -1:
             before = tree.segment[base].block
-            if first_of_base(tree, before, couplings) == FIXED_NODE and tree.block[before].n <= N_X:
-                at[n_blocks + base] = FOLLOWS - base
-            else:
-                at[n_blocks + base] = size
-                size += N_BASE
+            follows = first_of_base(tree, before, couplings) == FIXED_NODE and tree.block[before].n <= N_X
+            at[n_blocks + base] = FOLLOWS - base if follows else own
+        share_base(tree, b, couplings)
+    for i in range(sequence.shape[0]):
+        b = sequence[i]
+        if b < 0:
+            at[n_blocks + n_segments - 1 - b] = size
+            size += couplings.forms.row[-1 - b].n_rows
+            continue
         at[b] = size
         size += tree.block[b].n
-        for k in range(tree.block[b].first, tree.block[b].end if fixed else 0):
-            at[n_blocks + k] = at[n_blocks + base] if base >= 0 else FIXED_NODE
-    for c in range(constraints, n):
-        at[n_blocks + n_segments + c] = size
-        size += couplings.forms.row[c].n_rows
+        for k in range(tree.block[b].first, tree.block[b].end if tree.block[b].n else 0):
+            if at[n_blocks + k] >= 0:
+                at[n_blocks + k] = size
+                size += N_BASE
+    for b in range(n_blocks):
+        if couplings.kept[b]:
+            share_base(tree, b, couplings)
     return size
+
+
+@kernel_in_place
+def share_base(tree, b, couplings):
+    """The nodes of a block without coordinates have the unknowns of its base."""
+    for k in range(tree.block[b].first, tree.block[b].end if tree.block[b].n == 0 else 0):
+        couplings.at[tree.block.shape[0] + k] = first_of_base(tree, b, couplings)
 
 
 @kernel_in_place
@@ -201,6 +215,7 @@ def assemble(
     constraints,
     n,
     order,
+    sequence,
     ws,
     tangent,
     entries,
@@ -212,10 +227,11 @@ def assemble(
 
     compliance (m,): of rows of loops, infinite where multipliers are zero; inertia : the matrix is that of
     inertia, and loops constrain accelerations; from coupling `constraints` to n they are those of loops; order int: of
-    those that count, with those of the same blocks one after the other; size (1,) int: becomes the number of unknowns.
+    those that count, with those of the same blocks one after the other; sequence int: see `number_unknowns`; size (1,)
+    int: becomes the number of unknowns.
     """
     couplings = tangent.couplings
-    size[0] = number_unknowns(tree, constraints, n, couplings)
+    size[0] = number_unknowns(tree, sequence, couplings)
     count = put_blocks(tree, tangent, entries, rows, columns)
     for c in range(constraints, n):
         first = loops.row[c - constraints].first_row
