@@ -10,7 +10,7 @@ from sorosim.mechanics.kernels.contact_forces import evaluate_pair
 from sorosim.mechanics.kernels.convex import N_SHAPE
 from sorosim.mechanics.kernels.small import into_world
 from sorosim.mechanics.kernels.solids import END_ARC
-from sorosim.mechanics.lie.triples import dot, head, rows, sum3, times
+from sorosim.mechanics.lie.triples import dot, head, rows, sum2, sum3, times
 
 # up to so many elements all pairs are tested
 BRUTE_FORCE = 24
@@ -20,7 +20,10 @@ OVERSIZED = 3.0
 
 @kernel_in_place
 def bounding_spheres(surfaces, group, ws, contact):
-    """A sphere around each core and solid of a group, the cores first; returns their number and that of the cores."""
+    """A sphere and a capsule around each core and solid of a group, the cores first.
+
+    Returns their number and that of the cores.
+    """
     row = surfaces.group[group]
     n_cores, a, b = row.cores_end - row.cores_a, contact.here.ends_a[0], contact.here.ends_b[0]
     for i in range(n_cores):
@@ -28,23 +31,32 @@ def bounding_spheres(surfaces, group, ws, contact):
         at = core.at
         into_world(ws.pose[core.node[0]], surfaces.value[at : at + 3], a)
         sphere[3] = surfaces.value[at + sf.RADIUS_0]
+        capsule, off = contact.capsule[i], 0.0
         for r in range(3):
-            sphere[r] = a[r]
+            sphere[r] = capsule[r] = a[r]
+            capsule[3 + r] = 0.0
         if core.form == sf.SEGMENT:
             into_world(ws.pose[core.node[1]], surfaces.value[at + sf.END_1 : at + sf.END_1 + 3], b)
             square = 0.0
             for r in range(3):
                 sphere[r] = 0.5 * (a[r] + b[r])
                 square += 0.25 * (a[r] - b[r]) ** 2
+                capsule[3 + r] = b[r] - a[r]
             if core.one_body == 0:
-                # a cubic is inside the hull of its ends and of points a third of its tangents ahead of them
+                # a cubic is inside the hull of its ends and of points a third of its tangents ahead of them, which are
+                # as far off the chord at most as off its thirds
                 for end in range(2):
                     tangent = head(surfaces.value[at + sf.TANGENT_0 + 3 * end :])
                     ahead = times(rows(ws.pose[core.node[end]]), tangent)
                     sign, begin = (1.0, head(a)) if end == 0 else (-1.0, head(b))
                     control = sum3(1.0, begin, sign / 3.0, ahead, -1.0, head(sphere))
                     square = max(square, dot(control, control))
+                    aside = sum2(1.0 / 3.0, ahead, -1.0 / 3.0, head(capsule[3:]))
+                    off = max(off, dot(aside, aside))
+            capsule[6] = max(sphere[3], surfaces.value[at + sf.RADIUS_1]) + sqrt(off)
             sphere[3] = max(sphere[3], surfaces.value[at + sf.RADIUS_1]) + sqrt(square)
+        else:
+            capsule[6] = sphere[3]
     n = n_cores
     for k in range(row.solids_a, row.solids_end):
         sphere, extent, frame = contact.sphere[n], surfaces.extent[k], surfaces.frame[k]
@@ -52,20 +64,45 @@ def bounding_spheres(surfaces, group, ws, contact):
         into_world(frame, extent[:3], a)
         into_world(ws.pose[surfaces.solid[k].node], a, b)
         for r in range(3):
-            sphere[r] = b[r]
+            sphere[r] = contact.capsule[n, r] = b[r]
+            contact.capsule[n, 3 + r] = 0.0
+        contact.capsule[n, 6] = sphere[3]
         n += 1
     return n, n_cores
 
 
 @kernel_in_place
+def are_near(a, b, reach):
+    """Whether two capsules may be no farther apart than `reach`.
+
+    Of their segments x + s u, y + t v the place s that is nearest to the line of the other, clipped, then the best t,
+    clipped, and the best s for that; the last term is rounding of segments that are nearly parallel.
+    """
+    u, v, w = head(a[3:]), head(b[3:]), sum2(1.0, head(a), -1.0, head(b))
+    uu, uv, vv, uw, vw = dot(u, u), dot(u, v), dot(v, v), dot(u, w), dot(v, w)
+    det, s, t = uu * vv - uv * uv, 0.0, 0.0
+    if det > 0.0:
+        s = min(max((uv * vw - vv * uw) / det, 0.0), 1.0)
+    if vv > 0.0:
+        t = min(max((vw + s * uv) / vv, 0.0), 1.0)
+    if uu > 0.0:
+        s = min(max((t * uv - uw) / uu, 0.0), 1.0)
+    apart = sum3(1.0, w, s, u, -t, v)
+    most = a[6] + b[6] + reach
+    return dot(apart, apart) <= most * most * (1.0 + 1e-9) + 1e-7 * (uu + vv)
+
+
+@kernel_in_place
 def add_candidate_pair(surfaces, group, i, j, n_cores, contact):
-    """Broad phase: append elements i < j of a group whose spheres, with a margin, overlap, if no filter excludes them.
+    """Broad phase: append elements i < j of a group whose capsules, with a margin, overlap, if no filter excludes them.
 
     Cores are numbered before solids; two solids never meet; solid k is stored as -1 - k.
     """
-    p, q = contact.sphere[i], contact.sphere[j]
-    reach = p[3] + q[3] + contact.reach[0]
-    if (p[0] - q[0]) ** 2 + (p[1] - q[1]) ** 2 + (p[2] - q[2]) ** 2 > reach * reach or i >= n_cores:
+    sphere, square = contact.sphere, 0.0
+    reach = sphere[i, 3] + sphere[j, 3] + contact.reach[0]
+    for r in range(3):
+        square += (sphere[i, r] - sphere[j, r]) ** 2
+    if square > reach * reach or i >= n_cores or not are_near(contact.capsule[i], contact.capsule[j], contact.reach[0]):
         return
     row = surfaces.group[group]
     core = row.cores_a + i
@@ -121,26 +158,28 @@ def bucket_of(x, y, z, n):
 
 @kernel_in_place
 def sort_into_cells(contact, n):
-    """Sort the smaller ones of n spheres into cells of the size of the largest of them.
+    """Sort the smaller ones of n elements into cells as wide, deep and high as the largest of them.
 
-    Returns the radius of the largest that may be in a cell. Bucket k holds order[bucket[k + 1] : bucket[k + 2]].
+    Returns the radius of the largest sphere that may be in a cell. Bucket k holds order[bucket[k + 1] : bucket[k + 2]].
     """
-    total, some, edge = 0.0, 0, 1e-9
+    total, some, edge = 0.0, 0, contact.edge
     for i in range(n):
         if contact.sphere[i, 3] < inf:
             total += contact.sphere[i, 3]
             some += 1
     limit = OVERSIZED * total / max(some, 1)
-    for i in range(n):
-        if contact.sphere[i, 3] <= limit:
-            edge = max(edge, 2.0 * contact.sphere[i, 3] + contact.reach[0])
+    for r in range(3):
+        edge[r] = 1e-9
+        for i in range(n):
+            if contact.sphere[i, 3] <= limit:
+                edge[r] = max(edge[r], abs(contact.capsule[i, 3 + r]) + 2.0 * contact.capsule[i, 6] + contact.reach[0])
     n_buckets = contact.bucket.shape[0] - 2
     for k in range(n_buckets + 1):
         contact.bucket[k] = 0
     for i in range(n):
         if contact.sphere[i, 3] <= limit:
             for r in range(3):
-                place = min(max(contact.sphere[i, r] / edge, -1e9), 1e9)  # a state may be absurd
+                place = min(max(contact.sphere[i, r] / edge[r], -1e9), 1e9)  # a state may be absurd
                 contact.cell[i, r] = floor(place)
             key = bucket_of(contact.cell[i, 0], contact.cell[i, 1], contact.cell[i, 2], n_buckets)
             contact.bucket[key + 1] += 1
@@ -174,21 +213,19 @@ def search(surfaces, group, ws, contact):
                     add_candidate_pair(surfaces, group, min(i, j), max(i, j), n_cores, contact)
             continue
         cell = contact.cell[i]
-        for x in range(cell[0] - 1, cell[0] + 2):
-            for y in range(cell[1] - 1, cell[1] + 2):
-                for z in range(cell[2] - 1, cell[2] + 2):
-                    search_cell(surfaces, group, i, x, y, z, n_cores, contact)
+        for k in range(13, 27):  # its own cell, and of each two that are opposite one
+            x, y, z = cell[0] + k // 9 - 1, cell[1] + k // 3 % 3 - 1, cell[2] + k % 3 - 1
+            search_cell(surfaces, group, i, x, y, z, i if k == 13 else -1, n_cores, contact)
 
 
 @kernel_inline
-def search_cell(surfaces, group, i, x, y, z, n_cores, contact):
-    """The pairs of element i with later ones in one cell."""
+def search_cell(surfaces, group, i, x, y, z, after, n_cores, contact):
+    """The pairs of element i with those in one cell whose number is larger than `after`."""
     key = bucket_of(x, y, z, contact.bucket.shape[0] - 2)
     for k in range(contact.bucket[key + 1], contact.bucket[key + 2]):
         j = contact.order[k]
-        there = contact.cell[j]
-        if j > i and there[0] == x and there[1] == y and there[2] == z:
-            add_candidate_pair(surfaces, group, i, j, n_cores, contact)
+        if j > after and contact.cell[j, 0] == x and contact.cell[j, 1] == y and contact.cell[j, 2] == z:
+            add_candidate_pair(surfaces, group, min(i, j), max(i, j), n_cores, contact)
 
 
 @kernel_lazy("contacts")

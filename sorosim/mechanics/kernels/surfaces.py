@@ -193,6 +193,8 @@ class ContactWorkspace(NamedTuple):
     stuck: np.ndarray  # (cap,) PAIR: contacts that stuck before
     stuck_slip: np.ndarray  # (cap, 3) what is added to their velocity of sliding
     sphere: np.ndarray  # (n_elements, 4) centre and radius of the bounding sphere of each
+    capsule: np.ndarray  # (n_elements, 7) begin, vector to the end and radius of one around each
+    edge: np.ndarray  # (3,) of a cell
     cell: np.ndarray  # (n_elements, 3) int
     bucket: np.ndarray  # (n_buckets + 2,) int
     order: np.ndarray  # (n_elements,) int
@@ -209,6 +211,7 @@ def make_contact_workspace(surfaces: Surfaces, capacity: int) -> ContactWorkspac
     return ContactWorkspace(
         one_record(COUNTS), np.zeros(1), np.zeros(len(group)), np.zeros(size, dtype=ENTRY),
         np.zeros(size, dtype=CONTACT), one_record(HERE), np.zeros((4, 6, 6)), np.zeros(PAIRS_EACH * size, dtype=PAIR),
-        np.zeros(size, dtype=PAIR), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 3), dtype=integers),
+        np.zeros(size, dtype=PAIR), np.zeros((size, 3)), np.zeros((n, 4)), np.zeros((n, 7)), np.zeros(3),
+        np.zeros((n, 3), dtype=integers),
         np.zeros(buckets + 2, dtype=integers), np.zeros(n, dtype=integers),
     )  # fmt: skip
