@@ -292,6 +292,82 @@ def test_many_balls_find_the_same_contacts_as_each_pair_alone(rng):
     np.testing.assert_allclose(np.sort(found.gap), np.sort(gaps[i, j]), atol=1e-15)
 
 
+def segments_distance(a, u, b, v):
+    """Distance of segments a + s u, b + t v: the least inside the square, or on one of its sides."""
+    found = []
+    for end in (0.0, 1.0):
+        for apart, along in ((a + end * u - b, v), (b + end * v - a, u)):
+            s = np.clip(apart @ along / (along @ along), 0.0, 1.0)
+            found.append(np.linalg.norm(apart - s * along))
+    n = np.cross(u, v)
+    if n @ n > 0.0:
+        s, t = np.cross(b - a, v) @ n / (n @ n), np.cross(b - a, u) @ n / (n @ n)
+        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
+            found.append(abs((b - a) @ n) / np.linalg.norm(n))
+    return min(found)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_many_sticks_touch_where_their_segments_are_near(rng, flat):
+    """Capsules of the broad phase against all pairs; flat: cells are, too, and all sticks are nearly parallel."""
+    n, radius, length = 60, 0.03, 0.5
+    x = rng.uniform(-0.4, 0.4, (n, 3)) * ([2.0, 1.0, 0.2] if flat else 1.0)
+    links = {}
+    for k, p in enumerate(x):
+        axis, angle = ([0, 1, 0], np.pi / 2 + 1e-8 * k) if flat else (rng.normal(size=3).tolist(), rng.uniform(0, 3))
+        turn, capsule = {"axis": axis, "angle": float(angle)}, {"radius": radius, "length": length}
+        links[f"s{k}"] = body(p.tolist(), "free", turn=turn, capsule=capsule)
+    robot = touching(links, among=list(links))
+    q = np.zeros(robot.ndof)
+    along = np.array([length * robot.pose(q, name)[:3, 2] for name in links])
+    gaps = np.full((n, n), np.inf)
+    for i in range(n):
+        for j in range(i + 1, n):
+            ends = x[i] - 0.5 * along[i], along[i], x[j] - 0.5 * along[j], along[j]
+            gaps[i, j] = segments_distance(*ends) - 2.0 * radius
+    # places are drawn to the middle, docs/theory.md, 12: distances of 6 cm by up to 1e-4 (L + 2 r)^2 / (4 * 6 cm)
+    drawn = 1e-4 * (length + 2.0 * radius) ** 2 / (8.0 * radius)
+    found = robot.contacts(q)
+    pairs = {frozenset(pair) for pair in zip(found.a, found.b, strict=True)}
+    assert len(pairs) > 20
+    for near, is_there in ((-drawn, True), (drawn, False)):
+        i, j = np.nonzero(gaps < near if is_there else np.triu(gaps >= near, 1))
+        for one in zip(i, j, strict=True):
+            assert (frozenset(f"'s{k}'" for k in one) in pairs) is is_there
+
+
+def test_many_bent_rods_touch_where_their_curves_are_near(rng):
+    """Capsules around curved pieces against the points of the curves."""
+    n, radius, length = 14, 0.004, 0.1
+    rod = {"length": length, "section": {"circle": {"radius": radius}}, "material": "rubber", "strain": {"bending": 0},
+           "quadrature": 8}  # fmt: skip
+    links = {}
+    for k in range(n):
+        place = {"position": rng.uniform(0, 0.06, 3).tolist(),
+                 "rotation": {"axis": rng.normal(size=3).tolist(), "angle": float(rng.uniform(0, 3))}}  # fmt: skip
+        links[f"rod{k}"] = {"joint": "free", "rod": rod, "at": place}
+    robot = sorosim.load({
+        "sorosim": 1, "materials": {"rubber": {"young": 1e6, "poisson": 0.45, "density": 1100}}, "links": links,
+        "loads": {"touch": {"contact": {"among": list(links), "stiffness": 1e4, "ends": "round"}}},
+    })  # fmt: skip
+    q = np.zeros(robot.ndof)
+    bends = [i for i, name in enumerate(robot.coordinate_names) if ".free" not in name]
+    q[bends] = rng.normal(scale=10.0, size=len(bends))  # about a radian on the length
+    found = robot.contacts(q)
+    pairs = {frozenset(str(place).split("'")[1] for place in pair) for pair in zip(found.a, found.b, strict=True)}
+    s = np.linspace(0.0, 1.0, 401)
+    x = np.array([robot.poses(q, name, s=s)[:, :3, 3] for name in links])
+    # cubics of a fifth of the length are off by (L/5)^4 curvature^3 / 384 = 1e-5 m at 30/m; places are drawn, theory 12
+    tolerance, touching_pairs = 5e-5, 0
+    for i in range(n):
+        for j in range(i + 1, n):
+            gap = np.linalg.norm(x[i][:, None] - x[j][None], axis=2).min() - 2.0 * radius
+            is_there = frozenset((f"rod{i}", f"rod{j}")) in pairs
+            assert abs(gap) < tolerance or is_there == (gap < 0.0)
+            touching_pairs += is_there
+    assert touching_pairs > 5
+
+
 def stick(tilt, x, length=1.0, radius=0.02):
     """A lying stick, and another that is let down on it."""
     capsule = {"radius": radius, "length": length}

@@ -60,7 +60,8 @@ def make_coupling(pairs: np.ndarray, n_contacts: int, n_loops: int, ndof: int) -
     row["node"][own, :2], row["node"][own, 2:] = pairs, -1
     left[own, :, :N_ROWS] = np.eye(N_ROWS)
     columns, member = np.zeros((5, N_COLUMNS * size)), np.zeros((2, size), dtype=np.int64)
-    return Coupling(counts, row, left, np.zeros_like(left), np.zeros_like(left), columns, member)
+    right, rate = np.zeros(left.shape), np.zeros(left.shape)  # most of it is never touched: zeros_like would write it
+    return Coupling(counts, row, left, right, rate, columns, member)
 
 
 # -- matrices and products ---------------------------------------------------------------------------------------------
