@@ -175,7 +175,7 @@ class Surfaces(NamedTuple):
     extent: np.ndarray  # (n_solids, 4) centre in its frame and radius of a bounding sphere, infinite if it has none
     group: np.ndarray  # (n_groups,) GROUP
     law: np.ndarray  # (n_groups,) CONTACT_LAW
-    apart: np.ndarray  # flat int: whether two surfaces of a group cannot meet
+    apart: np.ndarray  # flat int8: whether two surfaces of a group cannot meet
 
 
 @by_reference

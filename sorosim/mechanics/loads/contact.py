@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.declare import (
@@ -346,21 +347,21 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
         link = layout.links.get(surface.link)
         return skin_of(where, surface, link, self.rods == "capsules", self.ends != "round")
 
-    def _apart(self, layout: Layout, skins: Sequence[Skin]) -> IntArray:
+    def _apart(self, layout: Layout, skins: Sequence[Skin]) -> NDArray[np.int8]:
         """Which of the surfaces cannot meet (n, n): those of one body, and of links that a joint connects."""
-        n, among = len(skins), self.others is None
-        out = np.zeros((n, n), dtype=np.int64)
-        listed = {frozenset(pair) for pair in self.apart}
+        listed, places = {frozenset(pair) for pair in self.apart}, dict[str, list[int]]()
         for i, skin in enumerate(skins):
-            for j, other in enumerate(skins):
-                if i == j:
-                    out[i, j] = not skin.is_rod or frozenset((skin.link,)) in listed
-                elif skin.link == other.link or frozenset((skin.link, other.link)) in listed:
-                    out[i, j] = 1
-                elif among and WORLD not in (skin.link, other.link):
-                    a, b = (layout.links[one.link].link for one in (skin, other))
-                    joint = a.parent == other.link or b.parent == skin.link
-                    out[i, j] = joint or frozenset((skin.link, other.link)) in layout.joined
+            places.setdefault(skin.link, []).append(i)
+        pairs = {*listed, *(frozenset((name,)) for name in places)}
+        if self.others is None:
+            pairs |= {frozenset((name, layout.links[name].link.parent)) for name in places if name != WORLD}
+            pairs |= layout.joined
+        out = np.zeros((len(skins), len(skins)), dtype=np.int8)
+        for pair in pairs:
+            a, b = (places.get(name, []) for name in (min(pair), max(pair)))
+            if pair in listed or len(pair) == 1 or WORLD not in pair:
+                out[np.ix_(a, b)] = out[np.ix_(b, a)] = 1
+        np.fill_diagonal(out, [not skin.is_rod or frozenset((skin.link,)) in listed for skin in skins])
         return out
 
 

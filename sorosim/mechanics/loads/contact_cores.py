@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sorosim.base.arrays import Array, IntArray
+from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.compiled import table
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.kernels import solids, surfaces
@@ -96,61 +98,70 @@ class ContactGroup:
     a: tuple[Skin, ...]
     b: tuple[Skin, ...] | None
     law: Any  # one row of kernels.surfaces.CONTACT_LAW
-    apart: IntArray  # (n, n)
+    apart: NDArray[np.int8]  # (n, n)
 
     @property
     def skins(self) -> tuple[Skin, ...]:
         """All surfaces, those of the first side first."""
         return (*self.a, *(self.b or ()))
 
+    @cached_property
+    def meet(self) -> Mask:
+        """Which surfaces may touch each other (n, n), or themselves."""
+        meet: Mask = self.apart == 0
+        if self.b is not None:
+            first = np.arange(len(meet)) < len(self.a)
+            meet &= first[:, None] != first
+        return meet
+
     def check(self) -> None:
         """Refuse sides that cannot touch each other (ModelError)."""
-        meets = False
-        for i, skin in enumerate(self.skins):
-            for j, other in enumerate(self.skins):
-                across = (i < len(self.a)) != (j < len(self.a))
-                if (self.b is not None and not across) or self.apart[i, j]:
-                    continue
-                meets = True
-                if i == j:
-                    continue
-                hollow = [HOLLOW[solid.kind] for solid in other.solids if solid.kind in HOLLOW]
-                if hollow and any(solid.mask == CURVED for solid in skin.solids):
-                    expected = f"no {hollow[0]} opposite an ellipsoid or superellipsoid, which may touch it twice"
-                    got = f"'{skin.link}' and '{other.link}'"
-                    raise ModelError("contact", expected, got, "use a mesh, or spheres inside it")
-                flat = not skin.is_rod and any(part.mask != CURVED for part in skin.solids)
-                if flat and any(part.kind == solids.SHEET for part in other.solids):
-                    expected = "rounded shapes against a plane, which has no thickness of its own"
-                    raise ModelError("contact", expected, f"the flat ones of '{skin.link}'", "use a half_space")
-                if not skin.cores and not other.cores:
-                    got = f"'{skin.link}' and '{other.link}', two surfaces from inside, which cannot touch"
-                    raise ModelError("contact", "two surfaces that can touch each other", got)
-        if not meets:
+        if not self.meet.any():
             got = "none: those of one body, of links that a joint connects and what is `apart` do not meet"
             raise ModelError("contact", "two surfaces that can touch each other", got)
+        skins = self.skins
+        hollow, sheet, curved, flat, coreless = np.array([
+            (any(part.kind in HOLLOW for part in skin.solids), any(part.kind == solids.SHEET for part in skin.solids),
+             any(part.mask == CURVED for part in skin.solids),
+             not skin.is_rod and any(part.mask != CURVED for part in skin.solids), not skin.cores)
+            for skin in skins
+        ]).T  # fmt: skip
+        wrong = np.outer(curved, hollow) | np.outer(flat, sheet) | np.outer(coreless, coreless)
+        wrong &= self.meet & ~np.eye(len(skins), dtype=bool)
+        if not wrong.any():
+            return
+        i, j = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        both = f"'{skins[i].link}' and '{skins[j].link}'"
+        if curved[i] and hollow[j]:
+            kind = next(HOLLOW[part.kind] for part in skins[j].solids if part.kind in HOLLOW)
+            expected = f"no {kind} opposite an ellipsoid or superellipsoid, which may touch it twice"
+            raise ModelError("contact", expected, both, "use a mesh, or spheres inside it")
+        if flat[i] and sheet[j]:
+            expected = "rounded shapes against a plane, which has no thickness of its own"
+            raise ModelError("contact", expected, f"the flat ones of '{skins[i].link}'", "use a half_space")
+        got = f"{both}, two surfaces from inside, which cannot touch"
+        raise ModelError("contact", "two surfaces that can touch each other", got)
 
     @property
     def reduced(self) -> ContactGroup:
         """The same without cores and solids that nothing opposite can meet."""
-        kept = [_useful(skin, self._opposite(i)) for i, skin in enumerate(self.skins)]
+        kinds = [(frozenset(c.meets for c in s.cores), frozenset(p.mask for p in s.solids)) for s in self.skins]
+        number = {kind: k for k, kind in enumerate(dict.fromkeys(kinds))}
+        of_kind = np.array([number[kind] for kind in kinds])
+        # whether a surface may meet one of a kind
+        opposite = np.array([self.meet[:, of_kind == k].any(axis=1) for k in range(len(number))]).T
+        kept = [
+            _useful(skin, [kind for kind, is_there in zip(number, row, strict=True) if is_there])
+            for skin, row in zip(self.skins, opposite, strict=True)
+        ]
         n = len(self.a)
         return ContactGroup(tuple(kept[:n]), None if self.b is None else tuple(kept[n:]), self.law, self.apart)
-
-    def _opposite(self, i: int) -> list[Skin]:
-        """Skins that may meet skin i."""
-        n, skins = len(self.a), enumerate(self.skins)
-        return [one for j, one in skins if not self.apart[i, j] and (self.b is None or (i < n) != (j < n))]
 
     @property
     def least_distance(self) -> float:
         """Least distance of the middles of two surfaces that just touch [m]; infinite if none has another side."""
         half = np.array([skin.half_thickness for skin in self.skins])
-        meet = self.apart == 0
-        if self.b is not None:
-            first = np.arange(len(half)) < len(self.a)
-            meet &= first[:, None] != first
-        return float(np.add.outer(half, half)[meet].min(initial=np.inf))
+        return min(float(own + half[row].min(initial=np.inf)) for own, row in zip(half, self.meet, strict=True))
 
     @property
     def dissipates(self) -> bool:
@@ -165,11 +176,11 @@ class ContactGroup:
         return ContactGroup(self.a, self.b, law, self.apart)
 
 
-def _useful(skin: Skin, opposite: Sequence[Skin]) -> Skin:
-    """A skin without cores and solids that meet nothing of the opposite skins."""
-    there = {core.meets for other in opposite for core in other.cores}
+def _useful(skin: Skin, opposite: Sequence[tuple[frozenset[int], frozenset[int]]]) -> Skin:
+    """A skin without cores and solids that meet nothing opposite: what its cores meet, masks of its solids."""
+    there = {meets for cores, _ in opposite for meets in cores}
     # what a core may meet there: kinds of solids, and cores if any of them meets cores
-    met = {solid.mask for other in opposite for solid in other.solids} | {CORES for mask in there if mask & CORES}
+    met = {mask for _, masks in opposite for mask in masks} | {CORES for mask in there if mask & CORES}
     cores = tuple(core for core in skin.cores if any(core.meets & mask for mask in met))
     parts = tuple(part for part in skin.solids if any(part.mask & mask for mask in there))
     return replace(skin, cores=cores, solids=parts)
@@ -552,10 +563,9 @@ def pack_surfaces(groups: Sequence[ContactGroup]) -> surfaces.Surfaces:
         laws.append(group.law)
         apart.append(group.apart.ravel())
         n_apart += n * n
-    integers = np.int64
     return surfaces.Surfaces(
         table(surfaces.CORE, core), np.concatenate([np.zeros(0), *value]),
         table(surfaces.SOLID, parts), np.array(frames).reshape(-1, 4, 3),
         np.array(extents).reshape(-1, 4), table(surfaces.GROUP, rows),
-        np.array(laws, dtype=surfaces.CONTACT_LAW), np.concatenate([np.zeros(0, dtype=integers), *apart]),
+        np.array(laws, dtype=surfaces.CONTACT_LAW), np.concatenate([np.zeros(0, dtype=np.int8), *apart]),
     )  # fmt: skip

@@ -122,11 +122,15 @@ class SensorSites:
                 row = rows[-1]
                 row.parent, row.strain, row.offset, row.massless_end = node, len(tree.strain) + at, 0, 1
         n = len(rows)
-        self._tree = tree._replace(
-            segment=np.concatenate([tree.segment, np.array(rows, dtype=tree.segment.dtype)]),
-            offset=np.concatenate([tree.offset, np.tile(np.eye(4), (n, 1, 1))]),
-            inertia=np.concatenate([tree.inertia, np.zeros((n, 6, 6))]),
-            strain=np.concatenate([tree.strain, places.strain]),
+        self._tree = (
+            tree
+            if not n
+            else tree._replace(
+                segment=np.concatenate([tree.segment, np.array(rows, dtype=tree.segment.dtype)]),
+                offset=np.concatenate([tree.offset, np.tile(np.eye(4), (n, 1, 1))]),
+                inertia=np.concatenate([tree.inertia, np.zeros((n, 6, 6))]),
+                strain=np.concatenate([tree.strain, places.strain]),
+            )
         )
 
     @property
