@@ -75,7 +75,7 @@ def rigid_trees_by_size(at: Setting) -> None:
 
 
 def work_against_precision(at: Setting) -> None:
-    """Work against precision of a swinging rod, beside other codes."""
+    """Work against precision of a swinging rod, by order and method."""
     t_end, orders = at.size((10.0, work_precision.ORDERS), (0.1, work_precision.ORDERS[:1]))
     points = work_precision.measure(work_precision.refined_tip(t_end), t_end, orders)
     work_precision.plot(points, at.folder / "work_precision.png")
@@ -83,24 +83,6 @@ def work_against_precision(at: Setting) -> None:
     at.say(f"tip error [mm], time of {t_end:g} s [s]: the fastest for their precision")
     for point in best:
         at.say(f"{1e3 * point.error:9.4f} {point.seconds:7.3f}  orders {point.orders}, {point.method}")
-    for name, (error, seconds) in work_precision.PEERS.items():
-        own = [p.seconds for p in points if p.error <= error]
-        ours = f"ours {min(own):.3f} s, {seconds / min(own):.1f} times faster" if own else "none of ours is so precise"
-        at.say(f"{name}: {1e3 * error:g} mm, {seconds:g} s; {ours}")
-
-
-def batches_beside_soromox(at: Setting) -> None:
-    """An arm of 24 coordinates in batches, beside soromox in JAX."""
-    at.say("time of the first call [s], of a simulated second of one member [s], error of the tip by length")
-    ours = [soromox.ours(threads, at.size(soromox.MEMBERS, 2)) for threads in (1, None)]
-    try:
-        theirs = list(soromox.theirs(*at.size((soromox.MEMBERS_THERE, soromox.END_THERE), (1, 0.001))))
-    except ImportError as error:
-        theirs = []
-        at.say(f"{error.name} is not installed")
-    for point in (*ours, *theirs):
-        at.say(f"{point.name}: {point.first:.1f}, {point.seconds:.3g}, {point.error:.1e}; "
-               f"{point.seconds / ours[1].seconds:.3g} times ours on all threads")  # fmt: skip
 
 
 # the first line of a docstring says what is measured, and how long it takes if that is long
@@ -110,7 +92,7 @@ STUDIES: Mapping[str, Callable[[Setting], None]] = {
     "rigid trees": rigid_trees_by_size,
     "work precision": work_against_precision,
     "accuracy": accuracy.study,
-    "soromox": batches_beside_soromox,
+    "soromox": soromox.study,
     "learn reach": learning.study,
     "steps": steps.study,
     "implicit steps": implicit_steps_by_size,

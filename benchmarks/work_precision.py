@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +26,6 @@ METHODS: dict[str, tuple[dict[str, float], ...]] = {
     "newmark": tuple({"step": h} for h in (0.01, 0.005, 0.002, 0.001)),
     "generalized-alpha": tuple({"step": h} for h in (0.01, 0.005, 0.002, 0.001)),
 }
-# what others need on the development machine: tip error [m], time [s]
-PEERS = {
-    "MuJoCo, 8 balls": (4e-3, 0.011), "MuJoCo, 30 balls": (0.24e-3, 2.6), "Exudyn 3D cable": (4.5e-3, 0.3),
-    "Exudyn 3D cable, finer": (0.9e-3, 1.4), "PyElastica": (4e-3, 1.6),
-}  # fmt: skip
 
 
 class Point(NamedTuple):
@@ -85,7 +80,7 @@ def frontier(points: Sequence[Point]) -> list[Point]:
     return best
 
 
-def plot(points: Sequence[Point], path: Path, peers: Mapping[str, tuple[float, float]] = PEERS) -> None:
+def plot(points: Sequence[Point], path: Path) -> None:
     """Time against error, logarithmic."""
     from matplotlib.figure import Figure
 
@@ -95,12 +90,9 @@ def plot(points: Sequence[Point], path: Path, peers: Mapping[str, tuple[float, f
         own = [p for p in points if p.method == method]
         axes.loglog([1e3 * p.error for p in own], [p.seconds for p in own], "os^D"[k], label=method, alpha=0.7)
     best = frontier(points)
-    axes.loglog([1e3 * p.error for p in best], [p.seconds for p in best], "k-", lw=1.0, label="best of ours")
-    for name, (error, seconds) in peers.items():
-        axes.loglog(1e3 * error, seconds, "k*", ms=10)
-        axes.annotate(
-            name, (1e3 * error, seconds), textcoords="offset points", xytext=(-6, 5), fontsize=8, ha="right"
-        )  # fmt: skip
+    axes.loglog(
+        [1e3 * p.error for p in best], [p.seconds for p in best], "k-", lw=1.0, label="the fastest for their precision"
+    )
     axes.set(xlabel="error of the tip [mm]", ylabel="wall time of 10 s [s]")
     axes.grid(True, which="both", alpha=0.3)
     axes.legend()
