@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.analysis.motion.batch_equilibria import BatchEquilibria, Rest
 from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSteps
 from sorosim.analysis.motion.members import MemberQueue, Places
 from sorosim.analysis.motion.motion import SteppedMotion, singular_step
@@ -100,6 +101,7 @@ class Batch:
         self._is_reset, self._start = np.zeros(self.n, dtype=bool), np.zeros(self.n)
         self._count, self._refined = np.zeros((2, self.n), dtype=np.int64)
         self._last: BatchRollout | None = None
+        self._rest: Rest | None = None
         self._connect()
 
     def __repr__(self) -> str:
@@ -108,7 +110,10 @@ class Batch:
     def __getstate__(self) -> dict[str, Any]:  # copies and pickles have arrays, and thus addresses, of their own
         made_anew = dict.fromkeys(("_workers", "_queue", "_loaded"))
         own = {name: x.copy() for name, x in vars(self).items() if isinstance(x, np.ndarray)}
-        return vars(self) | own | made_anew | {"failures": dict(self.failures), "robots": [*self.robots]}
+        lists = {"robots": [*self.robots], "_steps": [*self._steps]}
+        return (
+            vars(self) | own | made_anew | lists | {"failures": dict(self.failures), "_rest": copy.deepcopy(self._rest)}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -175,6 +180,8 @@ class Batch:
         self._steps[i], self.robots[i], self._is_reset[i] = DiscreteSteps(robot, **self._options), robot, False
         self._make_queue()
         self.failures.pop(i, None)
+        if self._rest is not None:
+            self._rest.q[i] = np.nan
 
     def forget(self, member: int) -> None:
         """Let a member wait for a reset."""
@@ -227,6 +234,31 @@ class Batch:
         self._check_reset(chosen)
         readings = [self._at(i).measure() for i in chosen]
         return {name: np.array([one[name] for one in readings]) for name in readings[0]} if readings else {}
+
+    def statics(self, u: Inputs | None = None) -> BatchEquilibria:
+        """Equilibria of all members under constant inputs; members stay where they are.
+
+        Parameters
+        ----------
+        u : as in `step`
+            Default: zero.
+
+        Returns
+        -------
+        BatchEquilibria
+
+        Notes
+        -----
+        Each goes along the curve of equilibria, on the straight way of its inputs, from that of the call before; the
+        first from that of the robot without inputs, members whose numbers are others from their own. Driven coordinates
+        are where their motions are at t = 0. Newton's method in compiled code follows the curve as long as its
+        corrections shrink fourfold, and takes states whose stiffness is symmetric and positive definite where loops
+        let it. Anything else is left to `statics`, member by member, as robots with contacts or tubes are.
+        """
+        inputs = input_rows(self.robot, {} if u is None else u, {"n": self.n}, self.robots)
+        if self._rest is None:
+            self._rest = Rest(self.robot, self._steps)
+        return self._rest.go(inputs, self._steps, self._queue)
 
     def rollout(self, u: Inputs) -> BatchRollout:
         """Move all members from where they are under sequences of inputs.
@@ -351,8 +383,10 @@ class Batch:
         self, chosen: IntArray, count: IntArray, refined: IntArray, failures: dict[int, ConvergenceError]
     ) -> None:
         """Let members be where the spare memories have them, all at once."""
-        others = np.setdiff1d(np.arange(self.n), chosen)
-        self._spare[others] = self._memory[others]
+        if len(chosen) < self.n:
+            stays = np.ones(self.n, dtype=bool)
+            stays[chosen] = False
+            self._spare[stays] = self._memory[stays]
         self._memory, self._spare = self._spare, self._memory
         self._count, self._refined, self.failures = count, refined, self.failures | failures
 
@@ -373,7 +407,9 @@ class Batch:
         """Members that have not failed."""
         if not self._is_reset.all():
             self._check_reset(range(self.n))
-        return np.setdiff1d(np.arange(self.n), list(self.failures))
+        moves = np.ones(self.n, dtype=bool)
+        moves[list(self.failures)] = False
+        return np.flatnonzero(moves)
 
 
 @public

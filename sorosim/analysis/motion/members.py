@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,11 @@ class MemberQueue:
         self._of_threads: dict[tuple[int, int], tuple[Pinned, IntArray]] = {}
         own = {key: pin.address for key, pin in self._own.items()}
         self._address = np.array([(self._models[id(one)].address, own.get(id(one), 0)) for one in self.steps])
+        # of members that may share a workspace, and all arrays of a thread
+        numbers: dict[object, int] = {}
+        kinds = (one.shape if id(one) in own else id(one) for one in self.steps)
+        self._group = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds])
+        self._n_groups = len(numbers)
 
     def run(
         self, kernel: Any, chosen: IntArray, n_intervals: int, room: Callable[[DiscreteSteps], tuple[Any, ...]],
@@ -69,7 +74,10 @@ class MemberQueue:
         If anything is raised, Ctrl-C included, no member moves any more when it is raised here.
         """
         code = np.full(len(self.steps), codes.FINISHED)
-        for group in self._groups(chosen):
+        for k in range(self._n_groups):
+            group = chosen[self._group[chosen] == k]
+            if not len(group):
+                continue
             shared = np.zeros(2, dtype=np.int64)
             call = self._call(kernel, Queue(self._address, group, shared, code), room, arrays)
             n_threads = min(self.workers.n, len(group))
@@ -104,11 +112,3 @@ class MemberQueue:
             self._of_threads[key, k] = pin, address
         pin, address = self._of_threads[key, k]
         return pin.record, address
-
-    def _groups(self, chosen: IntArray) -> Iterator[IntArray]:
-        """Members that may share a workspace, and all arrays of a thread."""
-        groups: dict[Any, list[int]] = {}
-        for i in chosen.tolist():
-            key = id(self.steps[i])
-            groups.setdefault(self.steps[i].shape if key in self._own else key, []).append(i)
-        yield from map(np.array, groups.values())
