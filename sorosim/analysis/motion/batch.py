@@ -159,13 +159,16 @@ class Batch:
             Of all members.
         """
         chosen = np.arange(self.n) if members is None else indices("members", members, self.n)
-        time = amount("t", t, "time")
-        rows = self._starts(chosen, q, qd, time)
-        self._memory[chosen], self._start[chosen], self._is_reset[chosen] = rows, time, True
+        self._begin(chosen, q, qd, amount("t", t, "time"))
+        return self.q, self.qd
+
+    def _begin(self, chosen: IntArray, q: Any, qd: Any, t: float, names: tuple[str, str] = ("q", "qd")) -> None:
+        """As `reset`; names: of the starts in errors."""
+        rows = self._starts(chosen, (q, qd), t, names)
+        self._memory[chosen], self._start[chosen], self._is_reset[chosen] = rows, t, True
         self._count[chosen] = self._refined[chosen] = 0
         for i in chosen.tolist():
             self.failures.pop(i, None)
-        return self.q, self.qd
 
     def replace(self, member: int, numbers: Mapping[str, Any]) -> None:
         """Give a member other numbers of the robot's file, as `Robot.with_values` takes them; it must be reset then.
@@ -308,19 +311,19 @@ class Batch:
         motion.start, motion.count, motion.refined = (x[i].item() for x in (self._start, self._count, self._refined))
         return motion
 
-    def _starts(self, chosen: IntArray, q: Any, qd: Any, t: float) -> Array:
+    def _starts(self, chosen: IntArray, given: tuple[Any, Any], t: float, names: tuple[str, str]) -> Array:
         """Memories (k, n_memory) of members that begin at starts."""
         out, none = np.zeros((len(chosen), self._memory.shape[1])), np.zeros(self.robot.engine.n_actuators)
-        each = [self._for_each(name, x, len(chosen)) for name, x in (("q", q), ("qd", qd))]
+        each = [self._for_each(name, x, len(chosen)) for name, x in zip(names, given, strict=True)]
         # rows that nothing has to be found for
-        rows = [x if self._starts_freely and _is_finite(x, self.robot.ndof) else None for x in (q, qd)]
+        rows = [x if self._starts_freely and _is_finite(x, self.robot.ndof) else None for x in given]
         known: dict[tuple[int, ...], int] = {}  # the same start of the same steps is found once
         for k, i in enumerate(chosen.tolist()):
             own = [x[k] for x in each]
             key = id(self._steps[i]), *(0 if row is not None else id(x) for row, x in zip(rows, own, strict=True))
             if (first := known.setdefault(key, k)) == k:
                 motion = self._at(i)
-                motion.begin(own[0], own[1], t, none, None, (f"q of member {i}", f"qd of member {i}"))
+                motion.begin(own[0], own[1], t, none, None, (f"{names[0]} of member {i}", f"{names[1]} of member {i}"))
                 out[k] = motion.march.memory
             else:
                 out[k] = out[first]

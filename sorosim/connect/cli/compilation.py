@@ -64,6 +64,11 @@ def _rehearse() -> None:
     motion = sorosim.rollout(robot, [[0.0] * len(robot.actuator_names)], "1 ms")
     motion.vjp(q_bar=motion.q)
     motion.jvp(u=[[1.0] * len(robot.actuator_names)])
+    batch = sorosim.Batch(robot, 2, "1 ms", tolerance=1e-11)
+    batch.statics()
+    batch.reset()
+    batch.rollout([[0.0] * len(robot.actuator_names)])
+    batch.vjp()
 
 
 def _compile_portable(robot: str, everything: bool) -> None:
