@@ -25,7 +25,8 @@ def check_members(batch, found, before, u):
 
 
 @pytest.mark.parametrize(
-    "name", ["cable_manipulator", "soft_gripper", "hybrid_parallel", "soft_gripper_parallel", "pneumatic_bellow"]
+    "name",
+    ["cable_manipulator", "soft_gripper", "hybrid_parallel", "soft_gripper_parallel", "pneumatic_bellow", "vine"],
 )
 def test_equilibria_of_members_are_those_of_statics(name, rng):
     robot = sorosim.load(name)

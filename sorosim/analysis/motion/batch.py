@@ -256,7 +256,7 @@ class Batch:
         first from that of the robot without inputs, members whose numbers are others from their own. Driven coordinates
         are where their motions are at t = 0. Newton's method in compiled code follows the curve as long as its
         corrections shrink fourfold, and takes states whose stiffness is symmetric and positive definite where loops
-        let it. Anything else is left to `statics`, member by member, as robots with contacts or tubes are.
+        let it. Anything else is left to `statics`, member by member, as robots with contacts are.
         """
         inputs = input_rows(self.robot, {} if u is None else u, {"n": self.n}, self.robots)
         if self._rest is None:
@@ -336,9 +336,8 @@ class Batch:
     @property
     def _starts_freely(self) -> bool:
         """Whether a start is free coordinates and rates as they are given."""
-        system, engine = self._steps[0].system, self.robot.engine
-        held = self.robot.n_multipliers or len(engine.insertions) or system.n_strains
-        return not (held or system.chart_limit.joints)
+        system = self._steps[0].system
+        return not (self.robot.n_multipliers or system.n_strains or system.chart_limit.joints)
 
     @property
     def _turning(self) -> bool:

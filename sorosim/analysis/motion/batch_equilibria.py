@@ -95,8 +95,8 @@ class Rest:
         self.driven = dict(zip(first.driven_names, values, strict=True))
         self.q, self.lam = np.full((n, robot.ndof), np.nan), np.zeros((n, robot.n_multipliers))
         self.u = np.zeros((n, engine.n_actuators))
-        # surfaces must not pass through each other, tubes are held, large systems are solved along the tree
-        special = engine.loading.touches or len(engine.insertions) or engine.is_large or first.system.n_strains
+        # surfaces must not pass through each other, large systems are solved along the tree
+        special = engine.loading.touches or engine.is_large or first.system.n_strains
         self.is_compiled = not (first.in_python or special)
 
     @cached_property
