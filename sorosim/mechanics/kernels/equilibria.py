@@ -1,4 +1,4 @@
-"""Equilibria of many members of a batch, each along the curve of equilibria from one before (docs/theory.md, 9).
+"""Equilibria of many members of a batch, each along the curve of equilibria from one before (docs/theory.md, 7).
 
 Newton's method follows the curve where its corrections shrink fast; where they do not, inputs go half of the way. What
 it does not reach so, and what is not shown to be stable here, is left to `sorosim.statics`.
