@@ -71,7 +71,7 @@ def _rehearse() -> None:
     batch.vjp()
 
 
-def _compile_portable(robot: str, everything: bool) -> None:
+def _compile_portable(robot: str, everything: bool, method: str | None) -> None:
     """Compile in a process that takes itself to be on another processor."""
     from sorosim.base.compiled import PORTABLE, portable_environment
 
@@ -79,6 +79,7 @@ def _compile_portable(robot: str, everything: bool) -> None:
     if environment is None:
         raise InputError("--portable", f"a processor of {' or '.join(PORTABLE)}", platform.machine())
     command = [sys.executable, "-m", "sorosim", "compile", robot, *(["--all"] if everything else [])]
+    command += ["--method", method] if method else []
     code = subprocess.run(command, env=os.environ | environment, check=False).returncode
     if code:
         raise typer.Exit(code)
@@ -105,7 +106,7 @@ def compile_(
     Example: sorosim compile --all
     """
     if portable:
-        _compile_portable(robot, everything)
+        _compile_portable(robot, everything, options["method"])
         return
     loaded = load_robot(robot)
     method = options["method"] or loaded.description.simulate.get("method")
