@@ -84,6 +84,20 @@ def _batch(context: Context, threads: int | None) -> Action:
     return run
 
 
+def _equilibria(context: Context) -> Action:
+    """Equilibria of all members under inputs that go to and fro."""
+    batch, k = Batch(context.robot, MEMBERS, DT, threads=1), 0
+    u = np.random.default_rng(0).uniform(0.0, 0.5, (2, MEMBERS, len(context.robot.actuator_names)))
+    batch.statics(u[0])
+
+    def run() -> None:
+        nonlocal k
+        k += 1
+        batch.statics(u[k % 2])
+
+    return run
+
+
 STEPS: tuple[Case, ...] = (
     Case("a step of 10 ms under held inputs", _step, per=N, target=yardsticks(5)),
     Case("motion of 200 such steps", _rollout, rounds=9),
@@ -95,6 +109,7 @@ STEPS: tuple[Case, ...] = (
          per=MEMBERS * SECONDS),
     Case("a simulated second at 15 Hz in a batch", lambda context: _batch(context, None), rounds=5,
          per=MEMBERS * SECONDS, target=within(4e-3, scaled=True)),
+    Case("an equilibrium in a batch, one thread", _equilibria, rounds=5, per=MEMBERS),
 )  # fmt: skip
 
 

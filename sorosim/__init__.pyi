@@ -14,6 +14,7 @@ from .analysis.inversion.solver import Inverse as Inverse
 from .analysis.inversion.solver import InverseSolver as InverseSolver
 from .analysis.motion.batch import Batch as Batch
 from .analysis.motion.batch import BatchRollout as BatchRollout
+from .analysis.motion.batch_equilibria import BatchEquilibria as BatchEquilibria
 from .analysis.motion.rollout import Rollout as Rollout
 from .analysis.motion.rollout import rollout as rollout
 from .analysis.motion.simulate import resume as resume

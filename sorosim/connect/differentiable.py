@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from sorosim.analysis.motion.batch import Batch, BatchRollout
+from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE
 from sorosim.analysis.motion.march import computed_in_python
 from sorosim.analysis.motion.rollout import Rollout, number_paths, rollout
 from sorosim.analysis.motion.threads import on_threads
@@ -17,6 +19,7 @@ from sorosim.analysis.results.result import Equilibrium
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import n_processors
 from sorosim.base.errors import InputError, SorosimError
+from sorosim.base.units.quantity import amount
 from sorosim.base.validation import describe
 from sorosim.mechanics.robot import Robot, check_robot
 
@@ -27,7 +30,8 @@ Shape = tuple[int, ...]
 class MotionOfArrays:
     """Motions of members under held inputs as a function of arrays, and its derivative.
 
-    Each member is a motion by `sorosim.rollout` of its own; they share the threads of this process.
+    Each member is a motion by `sorosim.rollout` of its own, or one of a `Batch`, with the same bits, where derivatives
+    by numbers and starts need no more; they share the threads of this process.
 
     Parameters
     ----------
@@ -48,7 +52,7 @@ class MotionOfArrays:
 
     def move(
         self, arguments: Mapping[str, Array], *, by: Sequence[str] = ()
-    ) -> tuple[list[Rollout], tuple[Array, Array]]:
+    ) -> tuple[list[Rollout] | BatchRollout, tuple[Array, Array]]:
         """The motions in order, and their coordinates and rates (members, N + 1, ndof).
 
         arguments : (members, as `own`), all with the same axes of members; by : numbers by which derivatives will be
@@ -57,7 +61,13 @@ class MotionOfArrays:
         members = np.shape(arguments["u"])[:-2]
         n = prod(members)
         given = {name: np.asarray(x, dtype=float).reshape(n, *self.own[name]) for name, x in arguments.items()}
-        starts = {name: given[name] for name in ("q0", "qd0") if name in given}
+        starts: dict[str, Array] = {name: given[name] for name in ("q0", "qd0") if name in given}
+        if n > 1 and self._is_batch:
+            batch = self._rolled(given["u"], starts)
+            return batch, (
+                batch.q.reshape(*members, *batch.q.shape[1:]),
+                batch.qd.reshape(*members, *batch.q.shape[1:]),
+            )
         columns = [given[argument_of(path)].tolist() for path in self.paths]
         values = [tuple(column[k] for column in columns) for k in range(n)]
         robots = {one: self._with_numbers(one) for one in values}
@@ -75,15 +85,40 @@ class MotionOfArrays:
         q, qd = (np.array(rows) for rows in ([one.q for one in motions], [one.qd for one in motions]))
         return motions, (q.reshape(*members, *q.shape[1:]), qd.reshape(*members, *qd.shape[1:]))
 
-    def pull_back(self, motions: list[Rollout], q_bar: Array, qd_bar: Array) -> dict[str, Array]:
+    def pull_back(self, motions: list[Rollout] | BatchRollout, q_bar: Array, qd_bar: Array) -> dict[str, Array]:
         """Derivatives by the arguments, numbers only if `move` was told, by those of rows (members, N + 1, ndof)."""
-        n, members, row = len(motions), np.shape(q_bar)[:-2], np.shape(q_bar)[-2:]
-        bars = [np.asarray(x).reshape(n, *row) for x in (q_bar, qd_bar)]
-        found = self._on_threads(lambda k: motions[k].pull(bars[0][k], bars[1][k]), n)
-        by = {name: np.array([getattr(one, name) for one in found]) for name in ("u", "q0", "qd0")}
-        numbers = np.array([one.numbers for one in found]).T
-        by |= {argument_of(path): column for path, column in zip(motions[0].numbers, numbers, strict=True)}
+        members, row = np.shape(q_bar)[:-2], np.shape(q_bar)[-2:]
+        bars = [np.asarray(x).reshape(-1, *row) for x in (q_bar, qd_bar)]
+        if isinstance(motions, BatchRollout):
+            by = motions.pull(*bars)._asdict()
+        else:
+            found = self._on_threads(lambda k: motions[k].pull(bars[0][k], bars[1][k]), len(motions))
+            by = {name: np.array([getattr(one, name) for one in found]) for name in ("u", "q0", "qd0")}
+            numbers = np.array([one.numbers for one in found]).T
+            by |= {argument_of(path): column for path, column in zip(motions[0].numbers, numbers, strict=True)}
         return {name: by[name].reshape(members + own) for name, own in self.own.items() if name in by}
+
+    @property
+    def _is_batch(self) -> bool:
+        """Whether nothing but inputs and free starts is differentiated, by compiled code."""
+        start = self.fixed.get("q0")
+        looped = self.robot.n_multipliers or isinstance(start, str | Equilibrium)
+        return not (self.paths or looped or computed_in_python(self.robot))
+
+    def _rolled(self, u: Array, starts: Mapping[str, Array]) -> BatchRollout:
+        """Motions of members under inputs (n, N, n_actuators)."""
+        fixed = {name: x for name, x in self.fixed.items() if name not in ("q0", "qd0", "t0")}
+        q0, qd0 = (starts.get(name, self.fixed.get(name)) for name in ("q0", "qd0"))
+        if fixed.get("tolerance") is None:
+            fixed["tolerance"] = ROLLOUT_TOLERANCE
+        batch = Batch(self.robot, len(u), threads=min(len(u), n_processors()), **fixed)
+        batch._begin(np.arange(len(u)), q0, qd0, amount("t0", self.fixed["t0"], "time"), ("q0", "qd0"))
+        found = batch.rollout(u)
+        for k, error in batch.failures.items():
+            if len(u) > 1:
+                error.add_note(f"member {k}")
+            raise error
+        return found
 
     def _on_threads(self, work: Callable[[int], Any], n: int) -> list[Any]:
         """What work gives for 0 to n - 1, by threads of this call: they do not outlive a fork."""

@@ -449,6 +449,41 @@ def test_steps_rollouts_and_batches_are_the_same_bits():
             assert_array_equal(q, [one[k + 1] for one in alone])
 
 
+@pytest.mark.parametrize("name", ["cable_manipulator", "soft_cart_pole", "heavy_top", "fin_ray"])
+def test_starts_of_members_are_those_of_steppers(name, rng):
+    robot = sorosim.load(name)
+    q, qd = np.tile(robot.initial_q, (3, 1)), np.zeros((3, robot.ndof))
+    if not robot.n_multipliers:
+        q, qd = q + 0.01 * rng.standard_normal(q.shape), qd + 0.1 * rng.standard_normal(q.shape)
+    batch, u = sorosim.Batch(robot, 3, "5 ms", threads=2), np.zeros((3, len(robot.actuator_names)))
+    for start in ({}, {"q": q, "qd": qd}, {"q": q}, {"q": q.tolist(), "qd": qd}, {"q": q[0], "qd": qd}):
+        begin = batch.reset(**start)
+        moved = batch.step(u)
+        for i in range(3):
+            sim = sorosim.Stepper(robot, "5 ms")
+            own = {key: x[i] if np.ndim(x) == 2 else x for key, x in start.items()}
+            first = sim.reset(**own)
+            assert_array_equal([x[i] for x in begin], [first.q, first.qd])
+            state = sim.step(u[i])
+            assert_array_equal([x[i] for x in moved], [state.q, state.qd])
+
+
+@pytest.mark.parametrize("name", ["soft_gripper", "hybrid_parallel", "contact_cylinder", "two_segment_arm"])
+def test_compiled_gradients_of_batches_are_the_bits_of_their_members(name, rng):
+    robot = sorosim.load(name)
+    batch = sorosim.Batch(robot, 3, "2 ms", substeps=2, tolerance=1e-11, threads=2)
+    batch.reset()
+    u = 0.01 * rng.uniform(0.0, 1.0, (3, 4, len(robot.actuator_names)))
+    motion = batch.rollout(u)
+    bars = rng.standard_normal((2, *motion.q.shape))
+    found = motion.vjp(*bars)
+    for i, one in enumerate(motion.motions):
+        for whole, part in zip(found, one.vjp(bars[0, i], bars[1, i]), strict=True):
+            assert_array_equal(whole[i], part)
+        own = sorosim.rollout(robot, u[i], "2 ms", substeps=2)
+        assert_array_equal([one.q, one.qd], [own.q, own.qd])
+
+
 def test_another_state_is_a_new_start():
     robot = sorosim.load(SLIDER)
     sim = sorosim.Stepper(robot, 0.05, substeps=8)

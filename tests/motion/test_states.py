@@ -276,9 +276,10 @@ def test_ctrl_c_ends_all_members_and_leaves_them_where_they_were(threads):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-    records = [one._motion.march.memory.copy() for one in batch._members]
+    memory, spare = batch._memory.copy(), batch._spare.copy()
     time.sleep(0.02)
-    assert_array_equal([one._motion.march.memory for one in batch._members], records)
+    assert_array_equal(batch._memory, memory)
+    assert_array_equal(batch._spare, spare)  # nothing is at work any more
     assert_array_equal(batch.q, q)
     assert batch.t.tolist() == [0.0, 0.0]
     assert threading.active_count() < 20
@@ -485,7 +486,7 @@ def test_copies_of_batches_and_motions_are_their_own(slider, copied):
     q, twin = batch.q, copied(batch)
     moved, _ = twin.step([2.0])
     assert_array_equal(batch.q, q)
-    del batch._pins  # nothing of the copy lies in the memory of the original
+    del batch._queue, batch._memory  # nothing of the copy lies in the memory of the original
     assert_array_equal(copied(twin).q, moved)
     twin.replace(0, {path: 20.0})
     twin.reset([0.1])

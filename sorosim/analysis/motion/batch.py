@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from threading import Event
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sorosim.analysis.motion.batch_equilibria import BatchEquilibria, Rest
 from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSteps
-from sorosim.analysis.motion.rollout import Cotangents, Rollout, like
-from sorosim.analysis.motion.stepper import Stepper, rolling_back
+from sorosim.analysis.motion.members import MemberQueue, Places
+from sorosim.analysis.motion.motion import SteppedMotion, singular_step
+from sorosim.analysis.motion.rollout import Cotangents, Rollout, empty_adjoint, like
 from sorosim.analysis.motion.threads import Workers
-from sorosim.base.arrays import Array, IntArray
-from sorosim.base.compiled import Pinned, n_processors
+from sorosim.base.arrays import Array, IntArray, Mask
+from sorosim.base.compiled import n_processors
 from sorosim.base.errors import ConvergenceError, InputError, warn
 from sorosim.base.methods import Method
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, describe, indices
 from sorosim.mechanics.engine.prescribed import Inputs, input_rows, shape_of
-from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.discrete_steps import Member
+from sorosim.mechanics.kernels.begins import N_VECTORS, QD, Q
+from sorosim.mechanics.kernels.march import Rows
+from sorosim.mechanics.kernels.members import integrate_members, pull_members
+from sorosim.mechanics.model.chart import FARTHEST, SLACK
 from sorosim.mechanics.robot import Robot, check_robot
-
-# tasks for each thread: members take different times
-PARTS = 4
 
 
 @public
@@ -88,23 +90,34 @@ class Batch:
                 f"Python computes loads or actuators of '{robot.name}': members move one after the other, not on "
                 "threads of compiled code"
             )
-        self._members: list[Stepper] = []
-        for i, one in enumerate(self.robots):
-            own = shared.system.n_strains or one is not robot  # steps of what relaxes change their arrays
-            self._members.append(_stepper_of(i, DiscreteSteps(one, **self._options) if own else shared))
+        # steps of what relaxes change their arrays
+        self._steps = [
+            DiscreteSteps(one, **self._options) if shared.system.n_strains or one is not robot else shared
+            for one in self.robots
+        ]
+        record = shared.record()
+        self._places, self._memory = Places(record), np.tile(record.memory, (self.n, 1))
+        self._spare = np.zeros_like(self._memory)
+        self._is_reset, self._start = np.zeros(self.n, dtype=bool), np.zeros(self.n)
+        self._count, self._refined = np.zeros((2, self.n), dtype=np.int64)
         self._last: BatchRollout | None = None
+        self._rest: Rest | None = None
         self._connect()
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
 
-    def __getstate__(self) -> dict[str, Any]:  # copies and pickles have members, and thus addresses, of their own
-        members = {"_members": [one.copy() for one in self._members], "robots": [*self.robots]}
-        made_anew = dict.fromkeys(("_workers", "_pins", "_addresses"))
-        return vars(self) | members | made_anew | {"failures": dict(self.failures)}
+    def __getstate__(self) -> dict[str, Any]:  # copies and pickles have arrays, and thus addresses, of their own
+        made_anew = dict.fromkeys(("_workers", "_queue", "_loaded"))
+        own = {name: x.copy() for name, x in vars(self).items() if isinstance(x, np.ndarray)}
+        lists = {"robots": [*self.robots], "_steps": [*self._steps]}
+        return (
+            vars(self) | own | made_anew | lists | {"failures": dict(self.failures), "_rest": copy.deepcopy(self._rest)}
+        )
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        self._steps = [copy.copy(one) if one.system.n_strains else one for one in self._steps]
         self._connect()
 
     def __deepcopy__(self, _: object) -> Batch:
@@ -112,22 +125,19 @@ class Batch:
 
     @property
     def t(self) -> Array:
-        return self._of_states("t", np.nan)
+        return np.where(self._is_reset, self._memory[:, self._places.time], np.nan)
 
     @property
     def q(self) -> Array:
-        return self._of_states("q", np.full(self.robot.ndof, np.nan))
+        return np.where(self._is_reset[:, None], self._memory[:, self._places.q], np.nan)
 
     @property
     def qd(self) -> Array:
-        return self._of_states("qd", np.full(self.robot.ndof, np.nan))
-
-    def _of_states(self, name: str, before_reset: float | Array) -> Array:
-        return np.array([getattr(one._state, name, before_reset) for one in self._members])
+        return np.where(self._is_reset[:, None], self._memory[:, self._places.qd], np.nan)
 
     @property
     def refined(self) -> IntArray:
-        return np.array([one.refined for one in self._members])
+        return self._refined.copy()
 
     def reset(
         self, q: Any = None, qd: ArrayLike | None = None, t: Number = 0.0, *, members: ArrayLike | None = None
@@ -149,18 +159,16 @@ class Batch:
             Of all members.
         """
         chosen = np.arange(self.n) if members is None else indices("members", members, self.n)
-        time, k = amount("t", t, "time"), len(chosen)
-        starts = zip(chosen.tolist(), self._for_each("q", q, k), self._for_each("qd", qd, k), strict=True)
-        none = np.zeros(self.robot.engine.n_actuators)
-        with rolling_back([self._members[i] for i in chosen]):
-            for i, own_q, own_qd in starts:
-                names = f"q of member {i}", f"qd of member {i}"
-                self._members[i]._motion.begin(own_q, own_qd, time, none, None, names)
-                self._members[i]._motion.refined = 0
-                self._members[i]._keep()
+        self._begin(chosen, q, qd, amount("t", t, "time"))
+        return self.q, self.qd
+
+    def _begin(self, chosen: IntArray, q: Any, qd: Any, t: float, names: tuple[str, str] = ("q", "qd")) -> None:
+        """As `reset`; names: of the starts in errors."""
+        rows = self._starts(chosen, (q, qd), t, names)
+        self._memory[chosen], self._start[chosen], self._is_reset[chosen] = rows, t, True
+        self._count[chosen] = self._refined[chosen] = 0
         for i in chosen.tolist():
             self.failures.pop(i, None)
-        return self.q, self.qd
 
     def replace(self, member: int, numbers: Mapping[str, Any]) -> None:
         """Give a member other numbers of the robot's file, as `Robot.with_values` takes them; it must be reset then.
@@ -172,23 +180,23 @@ class Batch:
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
-        self._members[i] = _stepper_of(i, DiscreteSteps(robot, **self._options))
-        self._pin(i)
-        self.robots[i] = robot
+        self._steps[i], self.robots[i], self._is_reset[i] = DiscreteSteps(robot, **self._options), robot, False
+        self._make_queue()
         self.failures.pop(i, None)
+        if self._rest is not None:
+            self._rest.q[i] = np.nan
 
     def forget(self, member: int) -> None:
         """Let a member wait for a reset."""
         (i,) = indices("member", [member], self.n).tolist()
-        self._members[i]._state = None
+        self._is_reset[i] = False
         self.failures.pop(i, None)
 
     def state(self, member: int) -> tuple[Array, Array]:
         """Coordinates and rates (ndof,) of a member."""
         (i,) = indices("member", [member], self.n).tolist()
         self._check_reset([i])
-        state = self._members[i].state
-        return state.q.copy(), state.qd.copy()
+        return self._memory[i, self._places.q].copy(), self._memory[i, self._places.qd].copy()
 
     def step(self, u: Inputs | None = None) -> tuple[Array, Array]:
         """Move all members that have not failed by dt.
@@ -202,27 +210,58 @@ class Batch:
         -------
         q, qd : (n, ndof) ndarray
         """
-        inputs = None if u is None else input_rows(self.robot, u, {"n": self.n}, self.robots)
-        moving, failures = {i: self._members[i] for i in self._chosen()}, {}
-        with rolling_back(moving.values()):
-            for i, one in moving.items():
-                one._prepare(one.state.u if inputs is None else inputs[i])
-            results = {} if self._in_python else self._advance(moving)
-            for i, one in moving.items():
-                try:
-                    with rolling_back([one]):
-                        one._complete(results.get(i))
-                except ConvergenceError as error:
-                    failures[i] = error
-        self.failures |= failures
+        before = self._memory[:, self._places.u]
+        inputs = before if u is None else input_rows(self.robot, u, {"n": self.n}, self.robots)
+        chosen, after = self._chosen(), self._spare
+        held = np.ascontiguousarray(inputs)[:, None]
+        left, *_ = self._integrate(chosen, held, self._turning)
+        count, refined = self._count.copy(), self._refined.copy()
+        failures: dict[int, ConvergenceError] = {}
+        count[chosen] += 1
+        for i in left.tolist():
+            motion = self._at(i)
+            rows = motion.steps.rows(1)
+            motion.prepare(rows, 1)
+            _, error = motion.move(rows, held[i])
+            if error is not None:
+                failures[i], after[i], count[i] = error, self._memory[i], self._count[i]
+                continue
+            motion.rechart()
+            after[i], refined[i] = motion.march.memory, motion.refined
+        self._commit(chosen, count, refined, failures)
         return self.q, self.qd
 
     def measure(self, members: ArrayLike | None = None) -> dict[str, Array]:
         """What all sensors of members, of all where none are named, read: name -> (k, channels)."""
         chosen = range(self.n) if members is None else indices("members", members, self.n).tolist()
         self._check_reset(chosen)
-        readings = [self._members[i].measure() for i in chosen]
+        readings = [self._at(i).measure() for i in chosen]
         return {name: np.array([one[name] for one in readings]) for name in readings[0]} if readings else {}
+
+    def statics(self, u: Inputs | None = None) -> BatchEquilibria:
+        """Equilibria of all members under constant inputs; members stay where they are.
+
+        Parameters
+        ----------
+        u : as in `step`
+            Default: zero.
+
+        Returns
+        -------
+        BatchEquilibria
+
+        Notes
+        -----
+        Each goes along the curve of equilibria, on the straight way of its inputs, from that of the call before; the
+        first from that of the robot without inputs, members whose numbers are others from their own. Driven coordinates
+        are where their motions are at t = 0. Newton's method in compiled code follows the curve as long as its
+        corrections shrink fourfold, and takes states whose stiffness is symmetric and positive definite where loops
+        let it. Anything else is left to `statics`, member by member, as robots with contacts are.
+        """
+        inputs = input_rows(self.robot, {} if u is None else u, {"n": self.n}, self.robots)
+        if self._rest is None:
+            self._rest = Rest(self.robot, self._steps)
+        return self._rest.go(inputs, self._steps, self._queue)
 
     def rollout(self, u: Inputs) -> BatchRollout:
         """Move all members from where they are under sequences of inputs.
@@ -236,7 +275,7 @@ class Batch:
         -------
         BatchRollout
         """
-        axes, dt = {"n": self.n, "N": None}, self._members[0].dt
+        axes, dt = {"n": self.n, "N": None}, self.dt
         rows = input_rows(self.robot, u, axes, self.robots, clock=lambda n: self.t[:, None] + dt * np.arange(float(n)))
         self._last = BatchRollout(self, rows)
         return self._last
@@ -245,24 +284,113 @@ class Batch:
         """`BatchRollout.vjp` of the last rollout."""
         if self._last is None:
             raise InputError("Batch.vjp", "a rollout before", "none")
-        self._members[0]._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        self._steps[0].warn_of_tolerance(ROLLOUT_TOLERANCE)
         return self._last.pull(q_bar, qd_bar)
 
     # -- members -----------------------------------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        """Tell compiled code where the records of members are; threads are started where they are needed."""
-        self._pins: list[Any] = [None] * self.n
-        self._addresses = np.zeros((self.n, 3), dtype=np.int64)
-        for i in range(self.n):
-            self._pin(i)
+        """Tell compiled code where members are; threads are started where they are needed."""
         self._workers = Workers(1 if self._in_python else self.threads)
+        self._loaded: dict[int, SteppedMotion] = {}
+        self._make_queue()
 
-    def _pin(self, i: int) -> None:
-        """Tell compiled code where the records of a member are."""
-        one = self._members[i]
-        pins = Pinned(one._steps.model), Pinned(one._motion.march), Pinned(one._rows)
-        self._pins[i], self._addresses[i] = pins, [pin.address for pin in pins]
+    def _make_queue(self) -> None:
+        self._queue = None if self._in_python else MemberQueue(self._steps, self._workers)
+
+    def _at(self, i: int, *, own: bool = False) -> SteppedMotion:
+        """The march of a member, where it is; unless it is its own for one use at a time."""
+        steps = self._steps[i]
+        motion = None if own else self._loaded.get(id(steps))
+        if motion is None:
+            motion = SteppedMotion(steps)
+            if not own:
+                self._loaded[id(steps)] = motion
+        motion.what = f"a step of member {i}"
+        motion.march.memory[:] = self._memory[i]
+        motion.start, motion.count, motion.refined = (x[i].item() for x in (self._start, self._count, self._refined))
+        return motion
+
+    def _starts(self, chosen: IntArray, given: tuple[Any, Any], t: float, names: tuple[str, str]) -> Array:
+        """Memories (k, n_memory) of members that begin at starts."""
+        out, none = np.zeros((len(chosen), self._memory.shape[1])), np.zeros(self.robot.engine.n_actuators)
+        each = [self._for_each(name, x, len(chosen)) for name, x in zip(names, given, strict=True)]
+        # rows that nothing has to be found for
+        rows = [x if self._starts_freely and _is_finite(x, self.robot.ndof) else None for x in given]
+        known: dict[tuple[int, ...], int] = {}  # the same start of the same steps is found once
+        for k, i in enumerate(chosen.tolist()):
+            own = [x[k] for x in each]
+            key = id(self._steps[i]), *(0 if row is not None else id(x) for row, x in zip(rows, own, strict=True))
+            if (first := known.setdefault(key, k)) == k:
+                motion = self._at(i)
+                motion.begin(own[0], own[1], t, none, None, (f"{names[0]} of member {i}", f"{names[1]} of member {i}"))
+                out[k] = motion.march.memory
+            else:
+                out[k] = out[first]
+        free = ~self._steps[0].system.partition.mask
+        for row, place in zip(rows, (self._places.q, self._places.qd), strict=True):
+            if row is not None:
+                out[:, place][:, free] = row[:, free]
+        return out
+
+    @property
+    def _starts_freely(self) -> bool:
+        """Whether a start is free coordinates and rates as they are given."""
+        system = self._steps[0].system
+        return not (self.robot.n_multipliers or system.n_strains or system.chart_limit.joints)
+
+    @property
+    def _turning(self) -> bool:
+        """Whether joints turn whose coordinates are singular somewhere."""
+        system = self._steps[0].system
+        return bool(system.charts.joints or system.chart_limit.joints)
+
+    def _integrate(self, chosen: IntArray, held: Array, wanted: bool) -> tuple[IntArray, Rows, Array, Array]:
+        """Move members over intervals under inputs held (n, N, n_actuators), into spare memories.
+
+        Returns those that compiled code did not move to the end, or not as they should; and, if wanted, rows (n, ...)
+        of all steps, and coordinates and rates (n, N + 1, ndof) at the ends of intervals.
+        """
+        n, steps, ndof = held.shape[1], self._steps[0], self.robot.ndof
+        k = self.n if wanted else 0
+        table, ends = steps.rows(n, members=(k,)), np.zeros((2, k, n + 1, ndof))
+        if self._queue is None:
+            return chosen, table, ends[0], ends[1]
+        self._check_motions(chosen, n)
+        code = self._queue.run(
+            integrate_members, chosen, n, lambda one: (one.rows(n),), self._memory, self._spare, self._start,
+            self._count, held, steps.substeps, steps.dt, table, ends[0], ends[1],
+        )  # fmt: skip
+        left, system = code[chosen] != codes.FINISHED, steps.system
+        if system.charts.joints:
+            left |= (system.charts.largest_angles(ends[0, chosen]) > FARTHEST - SLACK).any(axis=-1)
+        if system.chart_limit.joints:
+            left |= system.chart_limit.may_meet(table.q[chosen])
+        return chosen[left], table, ends[0], ends[1]
+
+    def _check_motions(self, chosen: IntArray, n: int) -> None:
+        """Refuse motions of driven coordinates whose rates jump, once for members of the same steps and time."""
+        if self._steps[0].varies:
+            t, fresh = self.t, self._fresh
+            for i in {(id(self._steps[i]), t[i], fresh[i]): i for i in chosen.tolist()}.values():
+                self._at(i).check_motions(n)
+
+    @property
+    def _fresh(self) -> Mask:
+        """Whose motions begin at a reset."""
+        fresh: Mask = self._memory[:, self._places.fresh].copy().view(np.int64) != 0
+        return fresh
+
+    def _commit(
+        self, chosen: IntArray, count: IntArray, refined: IntArray, failures: dict[int, ConvergenceError]
+    ) -> None:
+        """Let members be where the spare memories have them, all at once."""
+        if len(chosen) < self.n:
+            stays = np.ones(self.n, dtype=bool)
+            stays[chosen] = False
+            self._spare[stays] = self._memory[stays]
+        self._memory, self._spare = self._spare, self._memory
+        self._count, self._refined, self.failures = count, refined, self.failures | failures
 
     def _for_each(self, name: str, value: object, k: int) -> Sequence[Any]:
         """A start for each of k members."""
@@ -274,33 +402,16 @@ class Batch:
 
     def _check_reset(self, members: Sequence[int]) -> None:
         for i in members:
-            if self._members[i]._state is None:
+            if not self._is_reset[i]:
                 raise InputError("Batch", "a reset before", f"none of member {i}")
 
-    def _chosen(self) -> list[int]:
+    def _chosen(self) -> IntArray:
         """Members that have not failed."""
-        self._check_reset(range(self.n))
-        return [i for i in range(self.n) if i not in self.failures]
-
-    def _advance(self, moving: Mapping[int, Stepper]) -> dict[int, int]:
-        """Steps of an interval of members by compiled code: codes of kernels.march."""
-        results, inputs = np.full(self.n, codes.FINISHED), np.zeros((self.n, 1, self.robot.engine.n_actuators))
-        groups: dict[Any, list[int]] = {}  # members that may share a workspace
-        for i, one in moving.items():
-            inputs[i] = one._u
-            groups.setdefault(one._steps.shape, []).append(i)
-
-        def roll(part: IntArray) -> None:
-            one = self._members[part[0]]
-            like = Member(one._steps.model, one._motion.march, one._rows)
-            workspace = one._steps.engine.workspace
-            arguments = self._addresses, like, workspace, inputs, part, one._steps.substeps, results
-            self.robot.engine.prepared(held.integrate_members, arguments)(*arguments)
-
-        n_parts = PARTS * self.threads
-        parts = [part for one in groups.values() for part in np.array_split(np.array(one), min(len(one), n_parts))]
-        self._workers.run(roll, parts)
-        return dict(enumerate(results.tolist()))
+        if not self._is_reset.all():
+            self._check_reset(range(self.n))
+        moves = np.ones(self.n, dtype=bool)
+        moves[list(self.failures)] = False
+        return np.flatnonzero(moves)
 
 
 @public
@@ -321,58 +432,106 @@ class BatchRollout:
 
     def __init__(self, batch: Batch, u: Array) -> None:
         # not the batch, which holds its last rollout: both would stay until garbage is collected
-        self.u, self._workers, self._steps = u, batch._workers, batch._members[0]._steps
-        self._n_numbers = len(batch.numbers)
-        n, n_rows, ndof = batch.n, u.shape[1] + 1, batch.robot.ndof
-        chosen, stop = batch._chosen(), Event()
-        moving = [batch._members[i] for i in chosen]
-        self._fresh = all(one._motion.march.counts["fresh"] for one in moving)
+        self.u, self._workers, self._steps, self._numbers = u, batch._workers, [*batch._steps], batch.numbers
+        n, chosen, stop = u.shape[1], batch._chosen(), Event()
+        count, fresh = batch._count.astype(float), batch._fresh
+        self._fresh, self._begins = bool(fresh[chosen].all()), fresh & (batch._count == 0)
+        self._rank = batch._memory[:, batch._places.rank].copy()
+        self.t = batch._start[:, None] + batch.dt * (count[:, None] + np.arange(n + 1.0))
+        left, self._rows, self.q, self.qd = batch._integrate(chosen, u, True)
+        refined, failures, own = batch._refined.copy(), dict[int, ConvergenceError](), dict[int, Rollout]()
 
-        def roll(i: int) -> Rollout | ConvergenceError:
-            one = batch._members[i]
+        def roll(i: int) -> tuple[SteppedMotion, Rollout] | ConvergenceError:
+            motion = batch._at(i, own=True)
             try:
-                with rolling_back([one]):
-                    motion = Rollout(one._motion, u[i], batch.numbers, stop)
-                    one._motion.rechart()
-                    one._keep()
+                found = Rollout(motion, u[i], self._numbers, stop)
             except ConvergenceError as error:
                 return error
-            return motion
+            motion.rechart()
+            return motion, found
 
-        with rolling_back(moving):
-            found = dict(zip(chosen, batch._workers.run(roll, chosen, stop), strict=True))
-        batch.failures |= {i: one for i, one in found.items() if isinstance(one, ConvergenceError)}
-        self.motions = tuple(one if isinstance(one := found.get(i), Rollout) else None for i in range(n))
-        self.t, self.q, self.qd = np.full((n, n_rows), np.nan), *np.full((2, n, n_rows, ndof), np.nan)
-        for i, motion in enumerate(self.motions):
-            if motion is not None:
-                self.t[i], self.q[i], self.qd[i] = motion.t, motion.q, motion.qd
+        for i, found in zip(left.tolist(), batch._workers.run(roll, left.tolist(), stop), strict=True):
+            if isinstance(found, ConvergenceError):
+                failures[i], batch._spare[i] = found, batch._memory[i]
+                continue
+            motion, own[i] = found
+            batch._spare[i], refined[i] = motion.march.memory, motion.refined
+            self.t[i], self.q[i], self.qd[i] = own[i].t, own[i].q, own[i].qd
+        done = np.setdiff1d(chosen, list(failures))
+        failed = np.setdiff1d(np.arange(batch.n), done)
+        self.t[failed], self.q[failed], self.qd[failed] = np.nan, np.nan, np.nan
+        self._own, self._done = own, done
+        moved = batch._count.copy()
+        moved[done] += n
+        batch._commit(chosen, moved, refined, failures)
+
+    def __getstate__(self) -> dict[str, Any]:  # without addresses
+        return {name: x for name, x in vars(self).items() if name != "_queue"}
+
+    @cached_property
+    def motions(self) -> tuple[Rollout | None, ...]:
+        found: list[Rollout | None] = [None] * len(self.u)
+        for i in self._done.tolist():
+            found[i] = self._own.get(i) or Rollout._of_rows(
+                self._steps[i], self.u[i], self._numbers, self.t[i], Rows._make(part[i] for part in self._rows),
+                float(self._rank[i]), bool(self._begins[i]),
+            )  # fmt: skip
+        return tuple(found)
+
+    @cached_property
+    def _queue(self) -> MemberQueue:
+        return MemberQueue(self._steps, self._workers)
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """Derivatives of scalars f_i of the motions, by those of f_i by their rows: as `Rollout.vjp`, with n first.
 
         The numbers are those of the batch; starts are held. Rows of members that failed are NaN.
         """
-        self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
+        self._steps[0].warn_of_tolerance(ROLLOUT_TOLERANCE)
         return self.pull(q_bar, qd_bar)
 
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """As `vjp`, whatever the tolerance of the steps is."""
         if not self._fresh:
             raise InputError("batch.vjp", "motions that begin at a reset", "one that goes on", "reset before rollout")
-        (n, N, n_inputs), ndof = self.u.shape, self.q.shape[-1]
+        (n, N, n_inputs), ndof, n_numbers = self.u.shape, self.q.shape[-1], len(self._numbers)
         zero = np.zeros_like(self.q)
         bars = [zero if x is None else like(name, x, zero.shape) for name, x in (("q_bar", q_bar), ("qd_bar", qd_bar))]
-        shapes = (N, n_inputs), (ndof,), (ndof,), (self._n_numbers,)
+        out = Cotangents(*(np.full((n, *x), np.nan) for x in ((N, n_inputs), (ndof,), (ndof,), (n_numbers,))))
+        # numbers, and strains of Maxwell elements, are differentiated by Python
+        compiled = not (self._numbers or self._steps[0].system.n_strains)
+        own = np.array([i for i in self._done.tolist() if i in self._own or not compiled], dtype=np.int64)
+        self._pull_compiled(np.setdiff1d(self._done, own), bars, out)
+        motions = self.motions if len(own) else ()
 
         def pull(i: int) -> Cotangents:
-            motion = self.motions[i]
-            if motion is None:
-                return Cotangents._make(np.full(shape, np.nan) for shape in shapes)
+            motion = motions[i]
+            assert motion is not None
             return motion.pull(bars[0][i], bars[1][i])
 
-        found = self._workers.run(pull, range(n))
-        return Cotangents._make(map(np.array, zip(*found, strict=True)))
+        for i, found in zip(own.tolist(), self._workers.run(pull, own.tolist()), strict=True):
+            for whole, part in zip(out, found, strict=True):
+                whole[i] = part
+        return out
+
+    def _pull_compiled(self, chosen: IntArray, bars: Sequence[Array], out: Cotangents) -> None:
+        """Derivatives by inputs and starts of members whose motions compiled code has computed."""
+        if not len(chosen):
+            return
+        (n, N, _), first = self.u.shape, self._steps[0]
+        cotangent, u_bar = np.zeros((n, N_VECTORS, self.q.shape[-1])), np.zeros_like(self.u)
+
+        def room(steps: DiscreteSteps) -> tuple[Any, ...]:
+            return steps.rows(N), np.zeros((2, *self.q.shape[1:]))
+
+        code = self._queue.run(
+            pull_members, chosen, N, room, self.u, first.ends(N), first.dt, self._rows, self._rank, *bars, cotangent,
+            u_bar, np.zeros(0), empty_adjoint(first),
+        )  # fmt: skip
+        for i in chosen[code[chosen] != codes.FINISHED][:1].tolist():
+            raise singular_step(self._steps[i])
+        cotangent[:, :, first.system.partition.mask] = 0.0
+        out.u[chosen], out.q0[chosen], out.qd0[chosen] = u_bar[chosen], cotangent[chosen, Q], cotangent[chosen, QD]
 
 
 def one_or_more(where: str, n: object, things: str) -> int:
@@ -382,9 +541,11 @@ def one_or_more(where: str, n: object, things: str) -> int:
     return int(n)
 
 
-def _stepper_of(i: int, steps: DiscreteSteps) -> Stepper:
-    """The member of a batch that takes these steps."""
-    return Stepper._of(steps, f"a step of member {i}")
+def _is_finite(x: object, n: int) -> bool:
+    """Whether it is rows (k, n) of finite numbers."""
+    if not (isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim == 2 and x.shape[1] == n):
+        return False
+    return bool(np.isfinite(x).all())
 
 
 def _members(robot: Robot, n: int, numbers: Mapping[str, ArrayLike]) -> list[Robot]:

@@ -127,9 +127,9 @@ class DiscreteSteps(RobotMarch):
             march.number[name] = self.dt / (substeps or self.substeps)
         march.counts["factored"] = 0
 
-    def rows(self, n_intervals: int, substeps: int | None = None) -> Rows:
-        """Room for the states at the ends of steps."""
-        return self.room(n_intervals * (substeps or self.substeps) + 1)
+    def rows(self, n_intervals: int, substeps: int | None = None, members: tuple[int, ...] = ()) -> Rows:
+        """Room for the states at the ends of steps, where members are named of each of so many."""
+        return self.room(*members, n_intervals * (substeps or self.substeps) + 1)
 
     def times(self, t: float, n_intervals: int, first: int = 0, substeps: int | None = None) -> Array:
         """Ends of steps of intervals from t on; `first`: how many intervals lie between t and the first of these."""

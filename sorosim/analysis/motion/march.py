@@ -131,10 +131,10 @@ class RobotMarch:
             np.zeros((max(loading.depth, self.inputs.depth, self.system.driven.depth), 3)), memory,
         )  # fmt: skip
 
-    def room(self, n: int) -> Rows:
-        """Room for n states."""
+    def room(self, *n: int) -> Rows:
+        """Room for n states, or for as many of each of some members."""
         ndof, loops, strains = self.engine.ndof, self.engine.loop_layout.m, self.system.n_strains
-        q, qd, qdd, multiplier, work, strain = (np.zeros((n, k)) for k in (ndof, ndof, ndof, loops, 2, strains))
+        q, qd, qdd, multiplier, work, strain = (np.zeros((*n, k)) for k in (ndof, ndof, ndof, loops, 2, strains))
         return Rows(np.zeros(n), q, qd, qdd, multiplier, work, strain, np.zeros(n, dtype=np.int64))
 
     def start(self, march: March, t: float, q: Array, qd: Array, qdd: Array, strain: Array) -> None:

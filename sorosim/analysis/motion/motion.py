@@ -1,4 +1,4 @@
-"""Intervals of held inputs, one after the other: what a Stepper, the members of a Batch and a Rollout move by."""
+"""Intervals of held inputs, one after the other: what a Stepper and a Rollout move by."""
 
 from __future__ import annotations
 
@@ -143,11 +143,11 @@ class SteppedMotion:
     def prepare(self, rows: Rows, n: int) -> None:
         """Let the next n intervals fill rows."""
         if self.steps.varies and n:
-            self._check_motions(n)
+            self.check_motions(n)
         rows.t[:] = self.steps.times(self.start, n, self.count)
         self._fill(rows)
 
-    def _check_motions(self, n: int) -> None:
+    def check_motions(self, n: int) -> None:
         """Refuse motions of driven coordinates whose rates jump in the next n intervals, as `simulate` does."""
         steps, march, dt = self.steps, self.march, self.steps.dt
         signals = zip(steps.driven_names, steps.system.driven.signals, march.path[:, 0].tolist(), strict=True)
@@ -174,7 +174,7 @@ class SteppedMotion:
         return rows if first == 0 else _between(rows, first * self.steps.substeps, None)
 
     def move(
-        self, rows: Rows, u: Array, stop: Event | None = None, before: Array | None = None, code: int | None = None
+        self, rows: Rows, u: Array, stop: Event | None = None, before: Array | None = None
     ) -> tuple[list[Segment], ConvergenceError | None]:
         """Move over intervals under inputs (N, n_actuators), after `prepare`.
 
@@ -184,8 +184,6 @@ class SteppedMotion:
             Set where the motion is not wanted any more.
         before : array, optional
             Memory of the march before the first interval, whose path may be another one; to be had where it is None.
-        code : int, optional
-            With which the first interval ended, where it was moved over already.
 
         Returns
         -------
@@ -198,16 +196,15 @@ class SteppedMotion:
         while at < n and error is None:
             if segments:
                 change = self.rechart()
-            segment, error = self._segment(rows, u, at, change, stop, before, code)
+            segment, error = self._segment(rows, u, at, change, stop, before)
             segments.append(segment)
-            at, before, code = segment.last, None, None
+            at, before = segment.last, None
         self.count += at
         return segments, error
 
     def _segment(
-        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None, before: Array | None,
-        code: int | None,
-    ) -> tuple[Segment, ConvergenceError | None]:  # fmt: skip
+        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None, before: Array | None
+    ) -> tuple[Segment, ConvergenceError | None]:
         """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
         steps, march, n, s = self.steps, self.march, len(u), self.steps.substeps
         base, last, error, charts = first, first, None, steps.system.charts
@@ -217,10 +214,9 @@ class SteppedMotion:
         while True:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
-            end = min(last + at_once, n) if code is None else last + 1
+            end = min(last + at_once, n)
             before = march.memory.copy() if before is None else before
-            if code is None:
-                code = steps.advance(march, own, u[base:end])
+            code = steps.advance(march, own, u[base:end])
             finer = None
             if code not in DONE:  # the interval that failed
                 end = base + (int(march.counts["row"]) - 1) // s
@@ -241,7 +237,7 @@ class SteppedMotion:
                 own = self._fill(rows, base)
             elif code not in DONE:
                 error = self.failure(code)
-            before = code = None
+            before = None
             if last == n or error is not None or (charts.joints and charts.largest_angle(march.state.q) > FARTHEST):
                 break
         parts.append((_between(own, 0, (last - base) * s + 1), s))
@@ -309,6 +305,21 @@ class SteppedMotion:
             report,
         )
 
+    def measure(self) -> dict[str, Array]:
+        """What all sensors read in the state, as `Robot.measure`."""
+        march, system = self.march, self.steps.system
+        q, partition = march.state.q.copy(), system.partition
+        motion: dict[str, Any] = {"u": march.begin.u.copy(), "t": float(march.number["time"])}
+        if not march.counts["fresh"]:
+            multiplier = march.multiplier.now.copy()
+            if march.counts["rank"] < len(multiplier):
+                multiplier = system.smallest(q, multiplier)
+            motion |= {"qdd": march.state.qdd.copy(), "lam": multiplier}
+        elif len(partition.driven):
+            rates = map(float, march.state.qdd[partition.driven])
+            motion["driven_qdd"] = dict(zip(partition.names, rates, strict=True))
+        return self.steps.robot.measure(q, march.state.qd.copy(), **motion)
+
     @property
     def rank(self) -> float:
         """How many rows of loops were independent at the start."""
@@ -342,7 +353,11 @@ class Derivatives:
             march.path[:] = path
         call = (steps.model, march, engine.workspace, rows, inputs, ends, steps.dt, *arguments)
         if not engine.prepared(kernel, call)(*call):
-            raise ConvergenceError(f"derivatives of steps of '{steps.robot.name}': a step has a singular matrix")
+            raise singular_step(steps)
+
+
+def singular_step(steps: DiscreteSteps) -> ConvergenceError:
+    return ConvergenceError(f"derivatives of steps of '{steps.robot.name}': a step has a singular matrix")
 
 
 def _between(rows: Rows, first: int, last: int | None) -> Rows:

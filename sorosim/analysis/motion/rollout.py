@@ -37,6 +37,7 @@ from sorosim.mechanics.engine.prescribed import Inputs, input_rows
 from sorosim.mechanics.kernels import begins
 from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels.discrete_steps import Adjoint, Equations
+from sorosim.mechanics.kernels.march import Rows
 from sorosim.mechanics.robot import Robot, check_robot
 
 
@@ -153,8 +154,7 @@ class Rollout:
         count how these change; by : derivatives by the numbers, if they are known already.
         """
         steps, march, n = motion.steps, motion.march, len(u)
-        self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
-        self._start, self._equilibrium, self._derivatives = start, equilibrium, Derivatives(steps)
+        self._set_up(steps, u, numbers, start, equilibrium)
         if by is not None:
             self._by = by
         rows, before = steps.rows(n), motion.refined
@@ -175,6 +175,28 @@ class Rollout:
             self.t, self.q, self.qd, self.u = self.t[: k + 1], self.q[: k + 1], self.qd[: k + 1], u[:k]
             error.partial = self
             raise error
+
+    @classmethod
+    def _of_rows(
+        cls, steps: DiscreteSteps, u: Array, numbers: tuple[str, ...], t: Array, rows: Rows, rank: float, begins: bool
+    ) -> Rollout:  # fmt: skip
+        """A motion that was computed already, in steps of the usual size and one chart of rotations.
+
+        begins : whether Maxwell elements began with the coordinates of the start.
+        """
+        out, ends = cls.__new__(cls), steps.ends(len(u))
+        out._set_up(steps, u, numbers)
+        out.t, out.q, out.qd, out._strain = t, rows.q[ends], rows.qd[ends], rows.strain[ends]
+        out._segments = [Segment(0, len(u), rows, ends, None)] if len(u) else []
+        out._start_change, out._strain_begins, out.refined, out._rank = None, begins, 0, rank
+        return out
+
+    def _set_up(
+        self, steps: DiscreteSteps, u: Array, numbers: tuple[str, ...], start: StartingState | None = None,
+        equilibrium: Equilibrium | None = None,
+    ) -> None:  # fmt: skip
+        self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
+        self._start, self._equilibrium, self._derivatives = start, equilibrium, Derivatives(steps)
 
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"

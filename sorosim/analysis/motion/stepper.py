@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
@@ -118,17 +118,10 @@ class Stepper:
     ) -> None:  # fmt: skip
         self._set_up(DiscreteSteps(robot, dt, driven, {"method": method, **options}))
 
-    @classmethod
-    def _of(cls, steps: DiscreteSteps, what: str) -> Stepper:
-        """One that takes given steps, as a member of a batch."""
-        out = cls.__new__(cls)
-        out._set_up(steps, what)
-        return out
-
-    def _set_up(self, steps: DiscreteSteps, what: str = "a step") -> None:
+    def _set_up(self, steps: DiscreteSteps) -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt
         self._lock = threading.RLock()
-        self._motion, self._rows, self._derivatives = SteppedMotion(steps, what), steps.rows(1), Derivatives(steps)
+        self._motion, self._rows, self._derivatives = SteppedMotion(steps), steps.rows(1), Derivatives(steps)
         self._u = np.zeros((1, steps.engine.n_actuators))
         self._state: StepState | None = None
         self._last: _Interval | None = None
@@ -190,9 +183,20 @@ class Stepper:
         path = self._path(driven, state.t)
         with self._changing():
             self._motion.march.path[:] = path
-            self._prepare(inputs)
-            self._complete()
+            self._move(inputs)
         return self.state
+
+    def _move(self, u: Array) -> None:
+        before, motion, fresh = self.state, self._motion, bool(self._motion.march.counts["fresh"])
+        assert before.memory is not None
+        motion.prepare(self._rows, 1)
+        self._u[0], self._last = u, None
+        (segment,), error = motion.move(self._rows, self._u, before=before.memory.record)
+        if error is not None:
+            raise error
+        last = segment, self._u.copy(), before.u, fresh, motion.rechart()
+        self._keep()
+        self._last = _Interval(*last)
 
     @property
     def state(self) -> StepState:
@@ -234,12 +238,12 @@ class Stepper:
         """Another stepper of the same robot in the same state."""
         return copy(self)
 
-    def __getstate__(self) -> tuple[DiscreteSteps, str, StepState | None, int]:  # arrays are made anew
-        return self._steps, self._motion.what, self._state, self.refined
+    def __getstate__(self) -> tuple[DiscreteSteps, StepState | None, int]:  # arrays are made anew
+        return self._steps, self._state, self.refined
 
-    def __setstate__(self, kept: tuple[DiscreteSteps, str, StepState | None, int]) -> None:
-        steps, what, state, refined = kept
-        self._set_up(copy(steps) if steps.system.n_strains else steps, what)
+    def __setstate__(self, kept: tuple[DiscreteSteps, StepState | None, int]) -> None:
+        steps, state, refined = kept
+        self._set_up(copy(steps) if steps.system.n_strains else steps)
         self._roll_back(state, refined)
 
     def __deepcopy__(self, _: object) -> Stepper:
@@ -282,18 +286,8 @@ class Stepper:
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""
-        state, now, system = self.state, self._motion.march, self._steps.system
-        partition = system.partition
-        motion: dict[str, Any] = {"u": state.u, "t": state.t}
-        if not now.counts["fresh"]:
-            multiplier = now.multiplier.now.copy()
-            if now.counts["rank"] < len(multiplier):
-                multiplier = system.smallest(state.q, multiplier)
-            motion |= {"qdd": now.state.qdd.copy(), "lam": multiplier}
-        elif len(partition.driven):
-            rates = map(float, now.state.qdd[partition.driven])
-            motion["driven_qdd"] = dict(zip(partition.names, rates, strict=True))
-        return self.robot.measure(state.q, state.qd, **motion)
+        _ = self.state  # there is one
+        return self._motion.measure()
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -314,24 +308,6 @@ class Stepper:
         self._motion.refined = refined
         if state is not None:
             self._restore(state)
-
-    # -- parts of a step, for batches too ----------------------------------------------------------------------------
-
-    def _prepare(self, u: Array) -> None:
-        """Make ready for the steps of an interval."""
-        self._motion.prepare(self._rows, 1)
-        self._u[0], self._last, self._fresh = u, None, bool(self._motion.march.counts["fresh"])
-
-    def _complete(self, code: int | None = None) -> None:
-        """Take the steps of an interval; code: with which they ended, if compiled code has taken them."""
-        before = self.state
-        assert before.memory is not None
-        (segment,), error = self._motion.move(self._rows, self._u, before=before.memory.record, code=code)
-        if error is not None:
-            raise error
-        last = segment, self._u.copy(), before.u, self._fresh, self._motion.rechart()
-        self._keep()
-        self._last = _Interval(*last)
 
     def _path(self, driven: Mapping[str, Number] | None, t: float) -> Array:
         """Path on which driven coordinates move to targets, or come to rest."""
@@ -385,15 +361,3 @@ class _Interval(NamedTuple):
     before: Array  # inputs before it
     fresh: bool  # whether it began anew
     change: ChartChange | None  # at its end
-
-
-@contextmanager
-def rolling_back(steppers: Iterable[Stepper]) -> Iterator[None]:
-    """Steppers are as they were if anything is raised, Ctrl-C included."""
-    before = [(one, one._state, one.refined) for one in steppers]
-    try:
-        yield
-    except BaseException:
-        for one, state, refined in before:
-            one._roll_back(state, refined)
-        raise

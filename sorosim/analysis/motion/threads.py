@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
-from threading import Condition, Event
-from typing import Generic, TypeVar
+from threading import Condition
+from typing import Generic, Protocol, TypeVar
 
 P = TypeVar("P")
 T = TypeVar("T")
+
+
+class Stop(Protocol):
+    """An event, or what is like one."""
+
+    def set(self) -> None: ...
 
 
 class Workers:
@@ -23,19 +29,26 @@ class Workers:
     def __reduce__(self) -> tuple[type[Workers], tuple[int]]:
         return Workers, (self.n,)
 
-    def run(self, work: Callable[[P], T], parts: Sequence[P], stop: Event | None = None) -> list[T]:
+    def run(self, work: Callable[[P], T], parts: Sequence[P], stop: Stop | None = None) -> list[T]:
         """What work gives for each part, see `on_threads`."""
         if self.n == 1 or len(parts) < 2:
             return on_threads(work, parts)
         alone = 0 if work.__name__ in self._compiled else 1  # one thread compiles
         self._compiled.add(work.__name__)
+        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._threads(), stop)]
+
+    def run_compiled(self, work: Callable[[int], None], n: int, stop: Stop) -> None:
+        """Work of code that is compiled already on n threads, none of them the caller's, which sees interrupts."""
+        on_threads(work, range(n), self._threads(), stop)
+
+    def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None or self._pool[0] != os.getpid():  # threads do not outlive a fork
             self._pool = os.getpid(), ThreadPoolExecutor(self.n, "sorosim batch")
-        return [*on_threads(work, parts[:alone]), *on_threads(work, parts[alone:], self._pool[1], stop)]
+        return self._pool[1]
 
 
 def on_threads(
-    work: Callable[[P], T], parts: Iterable[P], pool: Executor | None = None, stop: Event | None = None
+    work: Callable[[P], T], parts: Iterable[P], pool: Executor | None = None, stop: Stop | None = None
 ) -> list[T]:
     """What work gives for each part; without a pool on this thread.
 

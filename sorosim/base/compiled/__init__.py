@@ -4,7 +4,16 @@ from sorosim.base.compiled.ahead import ALL_FEATURES, n_processors, prepare, rep
 from sorosim.base.compiled.cache import CACHE_FOLDER, PORTABLE, portable_environment
 from sorosim.base.compiled.callbacks import Callback, call_python
 from sorosim.base.compiled.decorators import OfFirstTypes, entry, kernel, kernel_in_place, kernel_inline, kernel_lazy
-from sorosim.base.compiled.references import Pinned, by_reference, digest, one_record, record, record_at, table
+from sorosim.base.compiled.references import (
+    Pinned,
+    by_reference,
+    digest,
+    fetch_and_add,
+    one_record,
+    record,
+    record_at,
+    table,
+)
 
 __all__ = [
     "ALL_FEATURES",
@@ -17,6 +26,7 @@ __all__ = [
     "call_python",
     "digest",
     "entry",
+    "fetch_and_add",
     "kernel",
     "kernel_in_place",
     "kernel_inline",

@@ -274,3 +274,15 @@ def record_at(typing_context: Any, address: Any, like: Any) -> Any:
         return context.data_model_manager[like].from_argument(builder, pointer)
 
     return like(types.int64, like), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fetch_and_add(typing_context: Any, counters: Any, index: Any, amount: Any) -> Any:
+    """Add to one of integers (n,) that threads share; returns what it was."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, values[0])
+        place = builder.gep(array.data, [values[1]])
+        return builder.atomic_rmw("add", place, values[2], "seq_cst")
+
+    return types.int64(counters, types.int64, types.int64), generate

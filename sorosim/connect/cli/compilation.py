@@ -64,9 +64,14 @@ def _rehearse() -> None:
     motion = sorosim.rollout(robot, [[0.0] * len(robot.actuator_names)], "1 ms")
     motion.vjp(q_bar=motion.q)
     motion.jvp(u=[[1.0] * len(robot.actuator_names)])
+    batch = sorosim.Batch(robot, 2, "1 ms", tolerance=1e-11)
+    batch.statics()
+    batch.reset()
+    batch.rollout([[0.0] * len(robot.actuator_names)])
+    batch.vjp()
 
 
-def _compile_portable(robot: str, everything: bool) -> None:
+def _compile_portable(robot: str, everything: bool, method: str | None) -> None:
     """Compile in a process that takes itself to be on another processor."""
     from sorosim.base.compiled import PORTABLE, portable_environment
 
@@ -74,6 +79,7 @@ def _compile_portable(robot: str, everything: bool) -> None:
     if environment is None:
         raise InputError("--portable", f"a processor of {' or '.join(PORTABLE)}", platform.machine())
     command = [sys.executable, "-m", "sorosim", "compile", robot, *(["--all"] if everything else [])]
+    command += ["--method", method] if method else []
     code = subprocess.run(command, env=os.environ | environment, check=False).returncode
     if code:
         raise typer.Exit(code)
@@ -100,7 +106,7 @@ def compile_(
     Example: sorosim compile --all
     """
     if portable:
-        _compile_portable(robot, everything)
+        _compile_portable(robot, everything, options["method"])
         return
     loaded = load_robot(robot)
     method = options["method"] or loaded.description.simulate.get("method")

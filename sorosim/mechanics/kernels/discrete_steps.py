@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy, record_at
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.base.signals.evaluation import evaluate_signals
 from sorosim.mechanics.kernels import march as mr
 from sorosim.mechanics.kernels import newmark as nm
@@ -39,15 +39,6 @@ from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
 from sorosim.mechanics.kernels.saddle import solve_constrained
 from sorosim.mechanics.kernels.small import add_ad, clear, copy
-
-
-@by_reference
-class Member(NamedTuple):
-    """Records of one robot in motion."""
-
-    model: mr.Model
-    march: mr.March
-    rows: mr.Rows
 
 
 @by_reference
@@ -91,12 +82,15 @@ def first_row(march, rows):
     copy(march.strain[0], rows.strain[0])
 
 
-@kernel_lazy()
-def integrate(model, march, ws, rows, held, substeps) -> int:
-    """Intervals of some steps under the inputs held (N, n_actuators), from the next row on; a code of kernels.march."""
+@kernel_in_place
+def integrate_to(model, march, ws, rows, held, last, substeps):
+    """Intervals of some steps under the inputs held (N, n_actuators), from the next row up to the end of interval last.
+
+    Returns a code of kernels.march.
+    """
     if march.counts.row == 1:
         first_row(march, rows)
-    for k in range((march.counts.row - 1) // substeps, held.shape[0]):
+    for k in range((march.counts.row - 1) // substeps, last):
         for i in range(held.shape[1]):
             march.inputs[i, 0] = held[k, i]
         if apply_input_jump(model, march, ws) != DONE:
@@ -108,18 +102,9 @@ def integrate(model, march, ws, rows, held, substeps) -> int:
 
 
 @kernel_lazy()
-def integrate_members(addresses, like, ws, held, chosen, substeps, codes) -> None:
-    """`integrate` for some members of a batch.
-
-    addresses (n, 3): of model, march and rows of each; like: records of these types; held (n, N, n_actuators); chosen
-    (k,) int: which members; codes (n,) int: filled.
-    """
-    for k in range(chosen.shape[0]):
-        i = chosen[k]
-        model = record_at(addresses[i, 0], like.model)
-        march = record_at(addresses[i, 1], like.march)
-        rows = record_at(addresses[i, 2], like.rows)
-        codes[i] = integrate(model, march, ws, rows, held[i], substeps)
+def integrate(model, march, ws, rows, held, substeps) -> int:
+    """All intervals, see `integrate_to`."""
+    return integrate_to(model, march, ws, rows, held, held.shape[0], substeps)
 
 
 # -- derivatives -------------------------------------------------------------------------------------------------------

@@ -138,6 +138,13 @@ class Charts:
         """Largest rotation [rad]; 0 if there is no such joint."""
         return max((angle(P, q[own]) for own, P in self.joints), default=0.0)
 
+    def largest_angles(self, q: Array) -> Array:
+        """Largest rotations (...,) of coordinates (..., ndof) [rad]."""
+        out = np.zeros(q.shape[:-1])
+        for own, P in self.joints:
+            out = np.maximum(out, np.linalg.norm((q[..., own] @ P)[..., :3], axis=-1))
+        return out
+
     def changes(self, q: Array) -> list[tuple[slice, IntArray]]:
         """Where coordinates (n, ndof) at times one after the other change to those of the same pose a turn away.
 
@@ -204,13 +211,17 @@ class ChartLimit:
         """The first of rows (n, ndof) near a singular whole turn, or beyond one since the row before; and the link."""
         found = []
         for name, own, P, free in self.joints:
-            sizes = np.linalg.norm((q[:, own] @ P)[:, :3], axis=1)
-            turns = sizes / (2.0 * np.pi)
-            met = np.abs(turns - np.maximum(np.round(turns), 1.0)) <= TURN / (2.0 * np.pi)
-            met[1:] |= np.floor(turns[1:]) != np.floor(turns[:-1])
-            rows = np.flatnonzero(met & (sizes > 0.0)).tolist()
+            met, sizes = _met(P, q[:, own])
+            rows = np.flatnonzero(met).tolist()
             found += [(k, name) for k in rows if _is_singular(P, free, q[k, own], _turns(float(sizes[k])))][:1]
         return min(found, default=None)
+
+    def may_meet(self, q: Array) -> Mask:
+        """Which of motions (k, n, ndof) come near a whole turn, or beyond one; `first_met` says whether it counts."""
+        found = np.zeros(len(q), dtype=bool)
+        for _, own, P, _ in self.joints:
+            found |= _met(P, q[..., own], SLACK)[0].any(axis=-1)
+        return found
 
     def begin(self, q: Array) -> None:
         """Find the range that each joint is in; none is near a singular whole turn."""
@@ -262,3 +273,12 @@ def _is_singular(P: Array, free: Mask, q: Array, turns: int) -> bool:
     Omega[:3] *= 2.0 * np.pi * turns / np.linalg.norm(Omega[:3])
     moved = P @ tangent(-Omega) @ P[free].T
     return bool(np.linalg.svd(moved, compute_uv=False)[-1] < REGULAR)
+
+
+def _met(P: Array, q: Array, slack: float = 0.0) -> tuple[Mask, Array]:
+    """Rows (..., n, own) of a stage that are near a whole turn, or beyond one since the row before, and angles."""
+    sizes = np.linalg.norm((q @ P)[..., :3], axis=-1)
+    turns = sizes / (2.0 * np.pi)
+    met = np.abs(turns - np.maximum(np.round(turns), 1.0)) <= (TURN + slack) / (2.0 * np.pi)
+    met[..., 1:] |= np.floor(turns[..., 1:]) != np.floor(turns[..., :-1])
+    return met & (sizes > 0.0), sizes
