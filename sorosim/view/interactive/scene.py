@@ -92,23 +92,30 @@ class RobotScene:
     # -- nodes -----------------------------------------------------------------------------------------------------
 
     def _robot(self, g: Array, on_drag: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
-        """Meshes of rods and tendons with their points, and of bodies with their stations."""
+        """Meshes of rods and tendons with their points, and of bodies with their stations.
+
+        Those of one look that change their shape are one mesh: each is a message a frame, of a tenth of a millisecond.
+        """
         geometry, shape = self.visual.geometry, self.visual.geometry.shape(g)
         soft, rigid = list[Any](), list[Any]()
         clear = any(part.kind == TENDON for part in geometry.parts)
+        alike: dict[Any, list[Any]] = {}
         for k, part in enumerate(geometry.parts):
-            own = part.points
-            local = geometry.local[own] if part.kind == BODY else shape.points[own]
-            name, colour = f"/robot/{k}", rgb(part_colour(part))
-            opacity = CLEAR if clear and part.kind == ROD else None
+            look = rgb(part_colour(part)), CLEAR if clear and part.kind == ROD else None
+            alike.setdefault((k if part.kind == BODY else -1, *look), []).append(part)
+        for k, ((body, colour, opacity), parts) in enumerate(alike.items()):
+            points = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
+            begins = np.cumsum([0, *(part.points.stop - part.points.start for part in parts)])
+            faces = [part.faces - part.points.start + begin for part, begin in zip(parts, begins, strict=False)]
             mesh = self._scene.add_mesh_simple(
-                name, local, part.faces - own.start, color=colour, opacity=opacity, side="double"
-            )
+                f"/robot/{k}", (shape.points if body < 0 else geometry.local)[points], np.concatenate(faces),
+                color=colour, opacity=opacity, side="double",
+            )  # fmt: skip
             mesh.on_drag("left")(on_drag)
-            if part.kind == BODY:
-                rigid.append((mesh, int(geometry.station[own.start])))
+            if body < 0:
+                soft.append((mesh, points))
             else:
-                soft.append((mesh, own))
+                rigid.append((mesh, int(geometry.station[points[0]])))
         return soft, rigid
 
     def _surroundings(self, up: Array) -> None:
