@@ -2,7 +2,7 @@
 
 PYTHON is the interpreter of an environment with sorosim and `pip install soromox`. Writes images/soromox.png and
 soromox_table.inc of docs/peers.md, and all that was measured to .benchmarks/soromox.json; with --draw they are written
-anew from that file. Takes some twenty minutes. Not run by the tests.
+anew from that file. Takes half an hour to an hour. Not run by the tests.
 """
 
 import argparse
@@ -31,13 +31,18 @@ def cell(point: Point | None) -> str:
     return f"{amount(point.seconds, 's')}: `{point.method}`, {point.setting}{together}"
 
 
+def times(ratio: float) -> str:
+    """A ratio, to two figures."""
+    return f"{ratio:.2g}" if ratio < 100 else f"{round(ratio, -1):.0f}"
+
+
 def table(note: str, found: Study) -> str:
     """For each damping and error the fastest motion of both codes."""
     text = f"{note}\n\n| damping | error at most | sorosim | soromox | soromox / sorosim |\n|---|---|---|---|---|\n"
     for damping in DAMPINGS:
         for error in ERRORS:
             ours, theirs = (fastest(found.points, code, damping, error) for code in (OURS, THEIRS))
-            ratio = f"{theirs.seconds / ours.seconds:.2g}" if ours is not None and theirs is not None else ""
+            ratio = "" if ours is None or theirs is None else times(theirs.seconds / ours.seconds)
             text += f"| {damping:g} Pa s | {error:.0e} | {cell(ours)} | {cell(theirs)} | {ratio} |\n"
     return text
 
