@@ -14,13 +14,14 @@ from typing import Any
 
 from make_pictures import write_figure
 
+import sorosim
 from benchmarks.cases import amount
 from benchmarks.context import processor
 from benchmarks.soromox import DAMPINGS, ERRORS, OURS, THEIRS, Point, Study, fastest, measure, plot, summary
 
 DOCS = Path(__file__).resolve().parent
 RECORD = DOCS.parent / ".benchmarks" / "soromox.json"
-PACKAGES = ("sorosim", "numpy", "scipy", "numba", "soromox", "jax", "diffrax", "optimistix")
+PACKAGES = ("numpy", "scipy", "numba", "soromox", "jax", "diffrax", "optimistix")
 
 
 def cell(point: Point | None) -> str:
@@ -50,7 +51,7 @@ def table(note: str, found: Study) -> str:
 def measured() -> dict[str, Any]:
     """All that a page says of it, as JSON has it."""
     found = measure()
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    versions = ", ".join([f"sorosim {sorosim.__version__}", *(f"{name} {version(name)}" for name in PACKAGES)])
     note = f"Measured on {date.today()}, {processor()} shared with other work. {versions}."
     return {"note": note, "points": found.points, "apart": list(found.apart.items())}
 

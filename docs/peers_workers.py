@@ -49,7 +49,7 @@ class Sorosim:
         import sorosim
 
         self.package, self.robots = sorosim, {}
-        self.versions = {name: version(name) for name in ("sorosim", "numpy", "scipy", "numba")}
+        self.versions = {"sorosim": sorosim.__version__} | {name: version(name) for name in ("numpy", "scipy", "numba")}
 
     def robot(self, order: int) -> Any:
         if order not in self.robots:
