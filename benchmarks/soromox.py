@@ -238,7 +238,7 @@ class Theirs:
             ("Tsit5", self.tsit5, True, 1, EXPLICIT), ("Dopri8", self.dopri8, True, 1, EXPLICIT),
             ("Tsit5", self.tsit5, True, MEMBERS_THERE, EXPLICIT),
             ("Kvaerno3", self.kvaerno3, False, 1, STEPS_THERE), ("Kvaerno5", self.kvaerno5, False, 1, STEPS_THERE),
-            ("Kvaerno5", self.kvaerno5, False, MEMBERS_THERE, STEPS_THERE),
+            ("Kvaerno5", self.kvaerno5, False, MEMBERS_THERE, STEPS_THERE[:2]),
             ("Kvaerno5, VeryChord", self.chord, True, 1, IMPLICIT),
         ]  # fmt: skip
 
@@ -253,7 +253,8 @@ class Theirs:
                 if damping not in self.finest:
                     self.finest[damping] = self.tips(motion, system, first, EXPLICIT[-1])
                 stiff = explicit and damping > STIFF
-                for value in settings[: (members == 1) if stiff else 1 if quick else None]:
+                few = settings[2:3] if stiff and members == 1 else ()
+                for value in few if stiff else settings[: 1 if quick else None]:
                     numbers = (first, value) if chosen else (self.end / value, 1.0)
                     tips, seconds = timed(partial(self.tips, motion, system, *numbers))
                     text = f"tolerance {value:.0e}" if chosen else f"{value} steps"

@@ -2,7 +2,7 @@
 
 PYTHON is the interpreter of an environment with sorosim and `pip install soromox`. Writes images/soromox.png and
 soromox_table.inc of docs/peers.md, and all that was measured to .benchmarks/soromox.json; with --draw they are written
-anew from that file. Takes some twenty minutes. Not run by the tests.
+anew from that file. Takes half an hour to an hour. Not run by the tests.
 """
 
 import argparse
@@ -14,13 +14,14 @@ from typing import Any
 
 from make_pictures import write_figure
 
+import sorosim
 from benchmarks.cases import amount
 from benchmarks.context import processor
 from benchmarks.soromox import DAMPINGS, ERRORS, OURS, THEIRS, Point, Study, fastest, measure, plot, summary
 
 DOCS = Path(__file__).resolve().parent
 RECORD = DOCS.parent / ".benchmarks" / "soromox.json"
-PACKAGES = ("sorosim", "numpy", "scipy", "numba", "soromox", "jax", "diffrax", "optimistix")
+PACKAGES = ("numpy", "scipy", "numba", "soromox", "jax", "diffrax", "optimistix")
 
 
 def cell(point: Point | None) -> str:
@@ -31,13 +32,18 @@ def cell(point: Point | None) -> str:
     return f"{amount(point.seconds, 's')}: `{point.method}`, {point.setting}{together}"
 
 
+def times(ratio: float) -> str:
+    """A ratio, to two figures."""
+    return f"{ratio:.2g}" if ratio < 100 else f"{round(ratio, -1):.0f}"
+
+
 def table(note: str, found: Study) -> str:
     """For each damping and error the fastest motion of both codes."""
     text = f"{note}\n\n| damping | error at most | sorosim | soromox | soromox / sorosim |\n|---|---|---|---|---|\n"
     for damping in DAMPINGS:
         for error in ERRORS:
             ours, theirs = (fastest(found.points, code, damping, error) for code in (OURS, THEIRS))
-            ratio = f"{theirs.seconds / ours.seconds:.2g}" if ours is not None and theirs is not None else ""
+            ratio = "" if ours is None or theirs is None else times(theirs.seconds / ours.seconds)
             text += f"| {damping:g} Pa s | {error:.0e} | {cell(ours)} | {cell(theirs)} | {ratio} |\n"
     return text
 
@@ -45,7 +51,7 @@ def table(note: str, found: Study) -> str:
 def measured() -> dict[str, Any]:
     """All that a page says of it, as JSON has it."""
     found = measure()
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    versions = ", ".join([f"sorosim {sorosim.__version__}", *(f"{name} {version(name)}" for name in PACKAGES)])
     note = f"Measured on {date.today()}, {processor()} shared with other work. {versions}."
     return {"note": note, "points": found.points, "apart": list(found.apart.items())}
 

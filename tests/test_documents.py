@@ -48,7 +48,8 @@ HEAVY = {"movie", "bench", "play"}  # too slow: only their words are checked
 EXTRAS = re.compile(r"^(?:import|from) (torch|jax|stable_baselines3|fmpy|rclpy)\b", re.MULTILINE)
 
 FENCE = re.compile(
-    r"^```(?P<kind>\S*|\{code-block\} \w+)\n(?P<options>(?::[^\n]*\n)*\n?)(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```(?P<kind>\S*|\{(?:code-block|include)\} \S+)\n(?P<options>(?::[^\n]*\n)*\n?)(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
 
 
