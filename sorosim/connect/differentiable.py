@@ -109,9 +109,7 @@ class MotionOfArrays:
         """Motions of members under inputs (n, N, n_actuators)."""
         fixed = {name: x for name, x in self.fixed.items() if name not in ("q0", "qd0", "t0")}
         q0, qd0 = (starts.get(name, self.fixed.get(name)) for name in ("q0", "qd0"))
-        if fixed.get("tolerance") is None:
-            fixed["tolerance"] = ROLLOUT_TOLERANCE
-        batch = Batch(self.robot, len(u), threads=min(len(u), n_processors()), **fixed)
+        batch = _RolledBatch(self.robot, len(u), threads=min(len(u), n_processors()), **fixed)
         batch._begin(np.arange(len(u)), q0, qd0, amount("t0", self.fixed["t0"], "time"), ("q0", "qd0"))
         found = batch.rollout(u)
         for k, error in batch.failures.items():
@@ -129,6 +127,12 @@ class MotionOfArrays:
 
     def _with_numbers(self, values: tuple[float, ...]) -> Robot:
         return self.robot.with_values(dict(zip(self.paths, values, strict=True))) if values else self.robot
+
+
+class _RolledBatch(Batch):
+    """One whose steps are those of `sorosim.rollout`."""
+
+    _usual_tolerance = ROLLOUT_TOLERANCE
 
 
 def motion_of_arrays(

@@ -16,7 +16,7 @@ EQUAL = 1e-11
 def check_members(batch, found, before, u):
     """Members are what `statics` finds from the equilibria before."""
     for i, robot in enumerate(batch.robots):
-        driven = found._driven  # as motions have them at t = 0
+        driven = found._driven[i]  # as motions have them at t = 0
         begin = sorosim.statics(robot, before.u[i], driven=driven, q0=before.q[i])
         expected = sorosim.statics(robot, u[i], driven=driven, q0=begin)
         assert_allclose(found.q[i], expected.q, atol=EQUAL * (1.0 + np.abs(expected.q).max()))
@@ -119,6 +119,47 @@ def test_equilibria_up_to_a_limit_load_and_what_is_beyond(swing):
     again = batch.statics(0.5 * u[:, None])  # it begins anew
     assert not again.failures
     assert_allclose(again.q[:, 0], np.arcsin(0.5 * u / limit), rtol=1e-12)
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 0.2, 1.0])
+def test_members_near_limit_loads_stay_on_their_curve(tmp_path, rng, stiffness):
+    """There the first correction of Newton's method is as long as one likes: it must lead to no other branch."""
+    file = tmp_path / "swing.yaml"
+    file.write_text(SWING.replace("damping: 1 N*mm*s/rad", f"damping: 1 N*mm*s/rad, stiffness: {stiffness} N*m/rad"))
+    n, limit = 400, 0.5 * 9.81
+    q = np.pi * np.linspace(-0.4999, 0.4999, n) if not stiffness else rng.uniform(-9.0, 9.0, n)
+    q = q[limit * np.cos(q) + stiffness > 0.0]  # stable ones
+    batch = sorosim.Batch(sorosim.load(file), len(q), "10 ms", threads=1)
+    batch.statics()
+    rest, u = batch._rest, limit * np.sin(q) + stiffness * q
+    batch._rest = copy.copy(rest)
+    batch._rest.q, batch._rest.u = q[:, None].copy(), u[:, None].copy()
+    target = rng.uniform(-limit, limit, len(q))
+    found = batch.statics(target[:, None])
+    taken = np.setdiff1d(np.arange(len(q)), found.searched)
+    assert len(taken) > 0.5 * len(q)
+    for i in taken:  # no limit load lies between: the stiffness is positive all the way
+        way = np.linspace(q[i], found.q[i, 0], 2001)
+        assert (limit * np.cos(way) + stiffness > 0.0).all()
+        assert limit * np.sin(way[-1]) + stiffness * way[-1] == pytest.approx(target[i], abs=1e-12 * limit)
+
+
+def test_members_have_driven_motions_of_their_own(tmp_path):
+    file = tmp_path / "two.yaml"
+    file.write_text(
+        SWING.replace("actuators:", "  bob:\n    parent: arm\n    joint: {revolute: {axis: [0, 1, 0]}}\n"
+                      "    body: {mass: 1 kg, centre: [0.1, 0, -0.5], inertia: [1e-3, 1e-3, 1e-3]}\nactuators:")
+        + "simulate: {driven: {bob: 0.3}}\n"
+    )  # fmt: skip
+    path = "simulate.driven.bob"
+    batch = sorosim.Batch(sorosim.load(file), 2, "10 ms", numbers={path: [0.3, 0.6]})
+    found = batch.statics()
+    assert_allclose(found.q[:, 1], [0.3, 0.6])
+    for i, angle in enumerate((0.3, 0.6)):
+        assert_allclose(found.q[i], sorosim.statics(batch.robots[i], driven={"bob": angle}).q, atol=1e-12)
+        assert found.equilibrium(i).q[1] == angle
+    batch.replace(0, {path: 0.9})
+    assert_allclose(batch.statics().q[:, 1], [0.9, 0.6])
 
 
 def test_equilibria_that_are_not_shown_to_be_stable_are_searched(tmp_path):

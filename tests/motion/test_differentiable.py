@@ -57,6 +57,22 @@ def test_numbers_that_are_only_set_need_no_derivative(rng):
         assert_array_equal(q, sorosim.rollout(changed, u, 0.005).q)
 
 
+@pytest.mark.parametrize("options", [{}, {"method": sorosim.GeneralizedAlpha(tolerance=1e-9)}, {"substeps": 2}])
+def test_members_without_numbers_move_as_a_batch(rng, options):
+    robot, u = sorosim.load("cable_manipulator"), rng.uniform(0.0, 0.5, (3, 4, 5))
+    q0, bars = 0.01 * rng.standard_normal((3, robot.ndof)), rng.standard_normal((2, 3, 5, robot.ndof))
+    motion, arguments, _ = motion_of_arrays(robot, u, q0, None, None, {"dt": 0.01, "t0": "0 s", **options}, array)
+    motions, (q, qd) = motion.move(arguments)
+    assert isinstance(motions, sorosim.BatchRollout)
+    by = motion.pull_back(motions, *bars)
+    for i in range(3):
+        one = sorosim.rollout(robot, u[i], 0.01, q0[i], **options)
+        assert_array_equal([q[i], qd[i]], [one.q, one.qd])
+        cotangents = one.pull(*bars[:, i])
+        assert_array_equal(by["u"][i], cotangents.u)
+        assert_array_equal(by["q0"][i], cotangents.q0)
+
+
 @pytest.mark.parametrize("name", ["torch", "jax"])
 def test_a_missing_package_is_named_with_its_extra(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)

@@ -559,6 +559,42 @@ def test_a_second_thread_is_refused_while_a_step_is_under_way():
     assert sim.step().t == 1e-3
 
 
+def test_a_second_thread_is_refused_while_a_batch_is_under_way():
+    arm = sorosim.load("cable_manipulator")
+    batch = sorosim.Batch(arm, 2, "1 ms", tolerance=1e-11, threads=2)
+    batch.reset()
+    motion = batch.rollout(np.zeros((2, 2, 5)))
+    calls = (
+        batch.step,
+        batch.reset,
+        batch.statics,
+        lambda: batch.replace(0, {}),
+        lambda: batch.rollout(np.zeros((1, 5))),
+    )
+    with batch._alone(), ThreadPoolExecutor(1) as other:
+        for call in calls:
+            with pytest.raises(InputError, match="Batch: expected one thread at a time, got a second one"):
+                other.submit(call).result()
+    with motion._alone(), ThreadPoolExecutor(1) as other, pytest.raises(InputError, match="BatchRollout: expected one"):
+        other.submit(motion.vjp).result()
+    batch.step()
+    motion.vjp()
+
+
+def test_a_replaced_member_leaves_nothing_behind(slider):
+    path = "links.bob.joint.prismatic.stiffness"
+    batch = sorosim.Batch(slider, 3, 0.05, {path: [10.0, 20.0, 40.0]})
+    for k in range(5):
+        batch.replace(1, {path: 15.0 + k})
+        batch.reset([0.1])
+        batch.measure()
+        q, _ = batch.step([1.0])
+    assert len(batch._loaded) == len(batch._queue._models) == 3
+    sim = sorosim.Stepper(batch.robots[1], 0.05)
+    sim.reset([0.1])
+    assert_array_equal(q[1], sim.step([1.0]).q)
+
+
 def test_a_batch_and_its_last_rollout_are_freed_as_soon_as_nobody_holds_them():
     """Each holds arrays of all steps; of cycles they would be freed when garbage is collected only."""
     arm = sorosim.load("cable_manipulator")

@@ -16,7 +16,7 @@ from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE, DiscreteSt
 from sorosim.analysis.motion.members import MemberQueue, Places
 from sorosim.analysis.motion.motion import SteppedMotion, singular_step
 from sorosim.analysis.motion.rollout import Cotangents, Rollout, empty_adjoint, like
-from sorosim.analysis.motion.threads import Workers
+from sorosim.analysis.motion.threads import Exclusive, Workers
 from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.compiled import n_processors
 from sorosim.base.errors import ConvergenceError, InputError, warn
@@ -71,6 +71,10 @@ class Batch:
     If anything else is raised, such as by loads in Python or by Ctrl-C, all members are where they were before.
     """
 
+    _usual_tolerance: float | None = None  # None: that of steps
+    _queue: MemberQueue
+    _loaded: dict[int, SteppedMotion]  # marches to be put where a member is, by their steps
+
     def __init__(
         self, robot: Robot, n: int, dt: Number, numbers: Mapping[str, ArrayLike] | None = None,
         threads: int | None = None, *, method: Method | str | None = None,
@@ -79,8 +83,11 @@ class Batch:
         self.robot = check_robot(robot)
         self.n = one_or_more("n", n, "robots")
         self.threads = n_processors() if threads is None else one_or_more("threads", threads, "threads")
-        self.robots = _members(robot, self.n, numbers or {})
-        self._options: dict[str, Any] = {"dt": dt, "driven": driven, "options": {"method": method, **options}}
+        robots = _members(robot, self.n, numbers or {})
+        self._options: dict[str, Any] = {
+            "dt": dt, "driven": driven, "options": {"method": method, **options},
+            "usual_tolerance": self._usual_tolerance,
+        }  # fmt: skip
         shared = DiscreteSteps(robot, **self._options)
         self.dt, self.numbers = shared.dt, tuple(numbers or ())
         self.failures: dict[int, ConvergenceError] = {}
@@ -91,9 +98,9 @@ class Batch:
                 "threads of compiled code"
             )
         # steps of what relaxes change their arrays
-        self._steps = [
+        steps = [
             DiscreteSteps(one, **self._options) if shared.system.n_strains or one is not robot else shared
-            for one in self.robots
+            for one in robots
         ]
         record = shared.record()
         self._places, self._memory = Places(record), np.tile(record.memory, (self.n, 1))
@@ -102,26 +109,31 @@ class Batch:
         self._count, self._refined = np.zeros((2, self.n), dtype=np.int64)
         self._last: BatchRollout | None = None
         self._rest: Rest | None = None
-        self._connect()
+        self._alone = Exclusive("Batch", "copy.copy(batch) gives each thread its own")
+        self._connect(steps)
 
     def __repr__(self) -> str:
         return f"<Batch of {self.n} of '{self.robot.name}': dt = {self.dt:g} s, {self.threads} threads>"
 
     def __getstate__(self) -> dict[str, Any]:  # copies and pickles have arrays, and thus addresses, of their own
-        made_anew = dict.fromkeys(("_workers", "_queue", "_loaded"))
         own = {name: x.copy() for name, x in vars(self).items() if isinstance(x, np.ndarray)}
-        lists = {"robots": [*self.robots], "_steps": [*self._steps]}
-        return (
-            vars(self) | own | made_anew | lists | {"failures": dict(self.failures), "_rest": copy.deepcopy(self._rest)}
-        )
+        made_anew = {"_workers": None, "_loaded": None, "_queue": self._steps, "failures": dict(self.failures)}
+        return vars(self) | own | made_anew
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._steps = [copy.copy(one) if one.system.n_strains else one for one in self._steps]
-        self._connect()
+        vars(self).update(state | {"_alone": copy.copy(state["_alone"])})
+        self._connect([copy.copy(one) if one.system.n_strains else one for one in state["_queue"]])
 
     def __deepcopy__(self, _: object) -> Batch:
         return copy.copy(self)
+
+    @property
+    def robots(self) -> list[Robot]:
+        return [one.robot for one in self._steps]
+
+    @property
+    def _steps(self) -> tuple[DiscreteSteps, ...]:
+        return self._queue.steps
 
     @property
     def t(self) -> Array:
@@ -164,11 +176,12 @@ class Batch:
 
     def _begin(self, chosen: IntArray, q: Any, qd: Any, t: float, names: tuple[str, str] = ("q", "qd")) -> None:
         """As `reset`; names: of the starts in errors."""
-        rows = self._starts(chosen, (q, qd), t, names)
-        self._memory[chosen], self._start[chosen], self._is_reset[chosen] = rows, t, True
-        self._count[chosen] = self._refined[chosen] = 0
-        for i in chosen.tolist():
-            self.failures.pop(i, None)
+        with self._alone():
+            rows = self._starts(chosen, (q, qd), t, names)
+            self._memory[chosen], self._start[chosen], self._is_reset[chosen] = rows, t, True
+            self._count[chosen] = self._refined[chosen] = 0
+            for i in chosen.tolist():
+                self.failures.pop(i, None)
 
     def replace(self, member: int, numbers: Mapping[str, Any]) -> None:
         """Give a member other numbers of the robot's file, as `Robot.with_values` takes them; it must be reset then.
@@ -180,11 +193,14 @@ class Batch:
             expected = "those of the batch, " + (", ".join(self.numbers) or "none")
             raise InputError("numbers", expected, ", ".join(numbers) or "none")
         robot = _with_numbers(self.robot, numbers)
-        self._steps[i], self.robots[i], self._is_reset[i] = DiscreteSteps(robot, **self._options), robot, False
-        self._make_queue()
-        self.failures.pop(i, None)
-        if self._rest is not None:
-            self._rest.q[i] = np.nan
+        with self._alone():
+            queue = self._queue.with_member(i, DiscreteSteps(robot, **self._options))
+            rest = None if self._rest is None else self._rest.without(i)
+            self._is_reset[i] = False
+            self._queue, self._rest = queue, rest
+            known = set(map(id, self._steps))
+            self._loaded = {key: motion for key, motion in self._loaded.items() if key in known}
+            self.failures.pop(i, None)
 
     def forget(self, member: int) -> None:
         """Let a member wait for a reset."""
@@ -212,8 +228,11 @@ class Batch:
         """
         before = self._memory[:, self._places.u]
         inputs = before if u is None else input_rows(self.robot, u, {"n": self.n}, self.robots)
+        with self._alone():
+            return self._step(np.ascontiguousarray(inputs)[:, None])
+
+    def _step(self, held: Array) -> tuple[Array, Array]:
         chosen, after = self._chosen(), self._spare
-        held = np.ascontiguousarray(inputs)[:, None]
         left, *_ = self._integrate(chosen, held, self._turning)
         count, refined = self._count.copy(), self._refined.copy()
         failures: dict[int, ConvergenceError] = {}
@@ -228,8 +247,10 @@ class Batch:
                 continue
             motion.rechart()
             after[i], refined[i] = motion.march.memory, motion.refined
-        self._commit(chosen, count, refined, failures)
-        return self.q, self.qd
+        self._fill_spare(chosen)
+        rows_after = self._spare[:, self._places.q].copy(), self._spare[:, self._places.qd].copy()
+        self._commit(count, refined, failures)
+        return rows_after
 
     def measure(self, members: ArrayLike | None = None) -> dict[str, Array]:
         """What all sensors of members, of all where none are named, read: name -> (k, channels)."""
@@ -252,16 +273,18 @@ class Batch:
 
         Notes
         -----
-        Each goes along the curve of equilibria, on the straight way of its inputs, from that of the call before; the
-        first from that of the robot without inputs, members whose numbers are others from their own. Driven coordinates
-        are where their motions are at t = 0. Newton's method in compiled code follows the curve as long as its
-        corrections shrink fourfold, and takes states whose stiffness is symmetric and positive definite where loops
-        let it. Anything else is left to `statics`, member by member, as robots with contacts are.
+        Each goes along the curve of equilibria, on the straight way of its inputs, from that of the call before; at
+        first from that of the robot without inputs, or where this leads nowhere as `statics` does. Driven coordinates
+        are where their motions are at t = 0, not where the file's `statics` block has them. Newton's method in compiled
+        code follows the curve as long as its corrections are short and shrink fourfold, and takes states whose
+        stiffness is symmetric and positive definite where loops let it. Anything else is left to `statics`, member by
+        member, as robots with contacts are. Source: docs/theory.md, 7.
         """
         inputs = input_rows(self.robot, {} if u is None else u, {"n": self.n}, self.robots)
-        if self._rest is None:
-            self._rest = Rest(self.robot, self._steps)
-        return self._rest.go(inputs, self._steps, self._queue)
+        with self._alone():
+            rest = self._rest or Rest(self.robot, self.n)
+            found, self._rest = rest.go(inputs, self._queue, compiled=not self._in_python)
+        return found
 
     def rollout(self, u: Inputs) -> BatchRollout:
         """Move all members from where they are under sequences of inputs.
@@ -277,8 +300,10 @@ class Batch:
         """
         axes, dt = {"n": self.n, "N": None}, self.dt
         rows = input_rows(self.robot, u, axes, self.robots, clock=lambda n: self.t[:, None] + dt * np.arange(float(n)))
-        self._last = BatchRollout(self, rows)
-        return self._last
+        with self._alone():
+            found = BatchRollout(self, rows)
+            self._last = found
+        return found
 
     def vjp(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """`BatchRollout.vjp` of the last rollout."""
@@ -289,14 +314,11 @@ class Batch:
 
     # -- members -----------------------------------------------------------------------------------------------------
 
-    def _connect(self) -> None:
+    def _connect(self, steps: Sequence[DiscreteSteps]) -> None:
         """Tell compiled code where members are; threads are started where they are needed."""
         self._workers = Workers(1 if self._in_python else self.threads)
-        self._loaded: dict[int, SteppedMotion] = {}
-        self._make_queue()
-
-    def _make_queue(self) -> None:
-        self._queue = None if self._in_python else MemberQueue(self._steps, self._workers)
+        self._loaded = {}
+        self._queue = MemberQueue(steps, self._workers)
 
     def _at(self, i: int, *, own: bool = False) -> SteppedMotion:
         """The march of a member, where it is; unless it is its own for one use at a time."""
@@ -354,7 +376,7 @@ class Batch:
         n, steps, ndof = held.shape[1], self._steps[0], self.robot.ndof
         k = self.n if wanted else 0
         table, ends = steps.rows(n, members=(k,)), np.zeros((2, k, n + 1, ndof))
-        if self._queue is None:
+        if self._in_python:
             return chosen, table, ends[0], ends[1]
         self._check_motions(chosen, n)
         code = self._queue.run(
@@ -381,16 +403,18 @@ class Batch:
         fresh: Mask = self._memory[:, self._places.fresh].copy().view(np.int64) != 0
         return fresh
 
-    def _commit(
-        self, chosen: IntArray, count: IntArray, refined: IntArray, failures: dict[int, ConvergenceError]
-    ) -> None:
-        """Let members be where the spare memories have them, all at once."""
+    def _fill_spare(self, chosen: IntArray) -> None:
+        """Members that are not chosen stay where they are."""
         if len(chosen) < self.n:
             stays = np.ones(self.n, dtype=bool)
             stays[chosen] = False
             self._spare[stays] = self._memory[stays]
-        self._memory, self._spare = self._spare, self._memory
-        self._count, self._refined, self.failures = count, refined, self.failures | failures
+
+    def _commit(self, count: IntArray, refined: IntArray, failures: dict[int, ConvergenceError]) -> None:
+        """Let members be where the spare memories have them, all at once."""
+        failures = self.failures | failures
+        self._memory, self._spare, self._count, self._refined = self._spare, self._memory, count, refined
+        self.failures = failures
 
     def _for_each(self, name: str, value: object, k: int) -> Sequence[Any]:
         """A start for each of k members."""
@@ -432,7 +456,8 @@ class BatchRollout:
 
     def __init__(self, batch: Batch, u: Array) -> None:
         # not the batch, which holds its last rollout: both would stay until garbage is collected
-        self.u, self._workers, self._steps, self._numbers = u, batch._workers, [*batch._steps], batch.numbers
+        self.u, self._workers, self._steps, self._numbers = u, batch._workers, batch._steps, batch.numbers
+        self._alone = Exclusive("BatchRollout", "copy.copy(motion) gives each thread its own")
         n, chosen, stop = u.shape[1], batch._chosen(), Event()
         count, fresh = batch._count.astype(float), batch._fresh
         self._fresh, self._begins = bool(fresh[chosen].all()), fresh & (batch._count == 0)
@@ -463,10 +488,11 @@ class BatchRollout:
         self._own, self._done = own, done
         moved = batch._count.copy()
         moved[done] += n
-        batch._commit(chosen, moved, refined, failures)
+        batch._fill_spare(chosen)
+        batch._commit(moved, refined, failures)
 
     def __getstate__(self) -> dict[str, Any]:  # without addresses
-        return {name: x for name, x in vars(self).items() if name != "_queue"}
+        return {name: x for name, x in vars(self).items() if name != "_queue"} | {"_alone": copy.copy(self._alone)}
 
     @cached_property
     def motions(self) -> tuple[Rollout | None, ...]:
@@ -501,7 +527,8 @@ class BatchRollout:
         # numbers, and strains of Maxwell elements, are differentiated by Python
         compiled = not (self._numbers or self._steps[0].system.n_strains)
         own = np.array([i for i in self._done.tolist() if i in self._own or not compiled], dtype=np.int64)
-        self._pull_compiled(np.setdiff1d(self._done, own), bars, out)
+        with self._alone():
+            self._pull_compiled(np.setdiff1d(self._done, own), bars, out)
         motions = self.motions if len(own) else ()
 
         def pull(i: int) -> Cotangents:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from sorosim.analysis.equations.callbacks import extent_of
 from sorosim.analysis.equations.plausibility import implausible_states
 from sorosim.analysis.equations.system import StaticSystem
 from sorosim.analysis.equilibria.statics import statics
@@ -49,7 +51,7 @@ class BatchEquilibria:
     failures: dict[int, ConvergenceError]
     _lam: Array = field(repr=False)
     _robots: tuple[Robot, ...] = field(repr=False)
-    _driven: dict[str, float] = field(repr=False)
+    _driven: tuple[dict[str, float], ...] = field(repr=False)
     _messages: dict[int, str] = field(repr=False)
 
     def equilibrium(self, member: int) -> Equilibrium:
@@ -57,14 +59,14 @@ class BatchEquilibria:
         (i,) = indices("member", [member], len(self.q)).tolist()
         if i in self.failures:
             raise self.failures[i]
-        return statics(self._robots[i], self.u[i], driven=self._driven, q0=self.q[i])
+        return statics(self._robots[i], self.u[i], driven=self._driven[i], q0=self.q[i])
 
     @cached_property
     def lam(self) -> Array:
         """Multipliers (n, n_multipliers) of loops, the smallest with the same forces."""
         out = self._lam.copy()
         for i in np.flatnonzero(np.isfinite(self.q).all(axis=1)).tolist() if out.size else ():
-            out[i] = StaticSystem(self._robots[i], self.u[i], self._driven).smallest(self.q[i], out[i])
+            out[i] = StaticSystem(self._robots[i], self.u[i], self._driven[i]).smallest(self.q[i], out[i])
         return out
 
     @cached_property
@@ -78,73 +80,80 @@ class BatchEquilibria:
 
 
 class Rest:
-    """Where members of a batch were at rest last, to go on from there.
+    """Where n members of a batch were at rest last, to go on from there; arrays are not changed in place.
 
-    Parameters
-    ----------
-    robot : Robot
-        Whose equilibrium without inputs is the first of all.
-    steps : sequence of DiscreteSteps
-        Of each member.
+    robot : whose equilibrium without inputs is the first of all.
     """
 
-    def __init__(self, robot: Robot, steps: Sequence[DiscreteSteps]) -> None:
-        first, engine, n = steps[0], robot.engine, len(steps)
+    def __init__(self, robot: Robot, n: int) -> None:
         self.robot = robot
-        values = map(float, first.system.driven.jets(0.0)[:, 0])
-        self.driven = dict(zip(first.driven_names, values, strict=True))
         self.q, self.lam = np.full((n, robot.ndof), np.nan), np.zeros((n, robot.n_multipliers))
-        self.u = np.zeros((n, engine.n_actuators))
+        self.u = np.zeros((n, robot.engine.n_actuators))
+        self.first: _First | None = None  # found when it is needed
         # surfaces must not pass through each other, large systems are solved along the tree
-        special = engine.loading.touches or engine.is_large or first.system.n_strains
-        self.is_compiled = not (first.in_python or special)
+        self.is_compiled = not (robot.engine.loading.touches or robot.engine.is_large)
 
-    @cached_property
-    def first(self) -> Equilibrium | None:
-        """That without inputs, if there is one."""
-        try:
-            return statics(self.robot, np.zeros(self.u.shape[1]), driven=self.driven)
-        except ConvergenceError:
-            return None
+    def without(self, i: int) -> Rest:
+        """The same, but for a member that begins anew."""
+        out = copy.copy(self)
+        out.q = self.q.copy()
+        out.q[i] = np.nan
+        return out
 
-    def go(self, u: Array, steps: Sequence[DiscreteSteps], queue: MemberQueue | None) -> BatchEquilibria:
-        """Equilibria under inputs (n, n_actuators)."""
-        q, lam, before, n = self.q.copy(), self.lam.copy(), self.u.copy(), len(u)
+    def go(self, u: Array, queue: MemberQueue, compiled: bool) -> tuple[BatchEquilibria, Rest]:
+        """Equilibria under inputs (n, n_actuators), and where members are then."""
+        n, steps, out = len(u), queue.steps, copy.copy(self)
+        out.q, out.lam, before = self.q.copy(), self.lam.copy(), self.u.copy()
         residue, messages, failures = np.full(n, np.nan), dict[int, str](), dict[int, ConvergenceError]()
-        robots = tuple(one.robot for one in steps)
-        new, changed = np.isnan(q).any(axis=1), np.array([one is not self.robot for one in robots])
-        if new.any() and self.first is not None:
-            q[new], lam[new], before[new] = self.first.q, self.first.lam, 0.0
-        left = np.ones(n, dtype=bool)
-        if queue is not None and self.is_compiled:
-            chosen = np.flatnonzero(np.isfinite(q).all(axis=1))
-            begin = (new & changed).astype(np.int64)
-            arguments = begin, self._rank, q, lam, before, u, residue
-            code = queue.run(equilibrate_members, chosen, n, lambda _: (), *arguments)
+        driven_by = {id(one): _driven(one) for one in steps}
+        robots, driven = tuple(one.robot for one in steps), tuple(driven_by[id(one)] for one in steps)
+        new, left, known = np.isnan(out.q).any(axis=1), np.ones(n, dtype=bool), steps[0].system.partition.driven
+        if compiled and self.is_compiled and not steps[0].system.n_strains:
+            out.first = first = self.first or _First(self.robot, driven[0])
+            if first.equilibrium is not None:
+                out.q[new], out.lam[new], before[new] = first.equilibrium.q, first.equilibrium.lam, 0.0
+                out.q[:, known] = [list(one.values()) for one in driven]
+            changed = np.array([robots[i] is not self.robot or driven[i] != first.driven for i in range(n)])
+            chosen = np.flatnonzero(np.isfinite(out.q).all(axis=1))
+            arguments = (new & changed).astype(np.int64), first.rank, first.extent, out.q, out.lam, before, u, residue
+            ndof = self.robot.ndof
+            code = queue.run(equilibrate_members, chosen, n, lambda _: (np.zeros(ndof),), *arguments)
             left[chosen] = code[chosen] != codes.FINISHED
             if (charts := steps[0].system.charts).joints:
-                left |= charts.largest_angles(q) > np.pi
+                left |= charts.largest_angles(out.q) > np.pi
         for i in np.flatnonzero(left).tolist():
             try:
-                found = self._search(robots[i], u[i], q[i], before[i], bool(new[i]))
+                found = _search(robots[i], u[i], driven[i], None if new[i] else self.q[i], before[i])
             except ConvergenceError as error:
-                failures[i], q[i], lam[i], residue[i] = error, np.nan, np.nan, np.nan
+                failures[i], out.q[i], out.lam[i], residue[i] = error, np.nan, np.nan, np.nan
                 continue
-            q[i], lam[i], residue[i], messages[i] = found.q, found.lam, found.residual_norm, found.message
-        self.q, self.lam, self.u = q, lam, u
-        rows = q.copy(), u.copy(), residue
-        return BatchEquilibria(*rows, np.flatnonzero(left), failures, lam.copy(), robots, self.driven, messages)
+            out.q[i], out.lam[i], residue[i], messages[i] = found.q, found.lam, found.residual_norm, found.message
+        out.u = u
+        rows = out.q.copy(), u.copy(), residue
+        return BatchEquilibria(*rows, np.flatnonzero(left), failures, out.lam.copy(), robots, driven, messages), out
 
-    @cached_property
-    def _rank(self) -> int:
-        """How many conditions of the loops are independent in the first equilibrium."""
-        if self.first is None or not self.robot.n_multipliers:
-            return 0
-        return StaticSystem(self.robot, self.first.u, self.driven).independent(self.first.q).rank
 
-    def _search(self, robot: Robot, u: Array, q: Array, before: Array, new: bool) -> Equilibrium:
-        """The equilibrium of a member to which the curve of equilibria leads from inputs before; of a new one, any."""
-        if new:
-            return statics(robot, u, driven=self.driven)
-        begin = statics(robot, before, driven=self.driven, q0=q)
-        return statics(robot, u, driven=self.driven, q0=begin)
+class _First:
+    """The equilibrium of a robot without inputs, if there is one, and what is known from it."""
+
+    def __init__(self, robot: Robot, driven: dict[str, float]) -> None:
+        self.driven, self.rank, u = driven, 0, np.zeros(robot.engine.n_actuators)
+        self.equilibrium: Equilibrium | None = None
+        with suppress(ConvergenceError):
+            self.equilibrium = statics(robot, u, driven=driven)
+        q = robot.initial_q if self.equilibrium is None else self.equilibrium.q
+        self.extent = extent_of(robot, q)
+        if robot.n_multipliers:  # how many conditions of the loops are independent
+            self.rank = StaticSystem(robot, u, driven).independent(q).rank
+
+
+def _driven(steps: DiscreteSteps) -> dict[str, float]:
+    """Where coordinates are driven to at t = 0."""
+    return dict(zip(steps.driven_names, map(float, steps.system.driven.jets(0.0)[:, 0]), strict=True))
+
+
+def _search(robot: Robot, u: Array, driven: dict[str, float], q: Array | None, before: Array) -> Equilibrium:
+    """The equilibrium to which the curve of equilibria leads from a state at rest; None: from that of the file."""
+    if q is None:
+        return statics(robot, u, driven=driven)
+    return statics(robot, u, driven=driven, q0=statics(robot, before, driven=driven, q0=q))

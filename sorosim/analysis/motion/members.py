@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -56,14 +57,30 @@ class MemberQueue:
         often, distinct = Counter(map(id, self.steps)), {id(one): one for one in self.steps}
         self._models = {key: Pinned(one.model) for key, one in distinct.items()}
         self._own = {key: Pinned(one.record()) for key, one in distinct.items() if often[key] == 1}
-        self._of_threads: dict[tuple[int, int], tuple[Pinned, IntArray]] = {}
         own = {key: pin.address for key, pin in self._own.items()}
         self._address = np.array([(self._models[id(one)].address, own.get(id(one), 0)) for one in self.steps])
         # of members that may share a workspace, and all arrays of a thread
-        numbers: dict[object, int] = {}
-        kinds = (one.shape if id(one) in own else id(one) for one in self.steps)
-        self._group = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds])
-        self._n_groups = len(numbers)
+        self._kinds: dict[object, int] = {}
+        self._group = np.array([self._number(one) for one in self.steps])
+        self._of_threads: dict[tuple[int, int], tuple[Pinned, IntArray]] = {}
+
+    def _number(self, steps: DiscreteSteps) -> int:
+        kind = steps.shape if id(steps) in self._own else id(steps)
+        return self._kinds.setdefault(kind, len(self._kinds))
+
+    def with_member(self, i: int, steps: DiscreteSteps) -> MemberQueue:
+        """The same queue, but for one member that has steps of its own."""
+        out = copy.copy(self)
+        out.steps = *self.steps[:i], steps, *self.steps[i + 1 :]
+        old = id(self.steps[i])
+        kept = old in map(id, out.steps)
+        model, march = Pinned(steps.model), Pinned(steps.record())
+        out._models = {key: pin for key, pin in self._models.items() if kept or key != old} | {id(steps): model}
+        out._own = {key: pin for key, pin in self._own.items() if kept or key != old} | {id(steps): march}
+        out._address, out._group, out._of_threads = self._address.copy(), self._group.copy(), {}
+        out._kinds = dict(self._kinds)
+        out._address[i], out._group[i] = (model.address, march.address), out._number(steps)
+        return out
 
     def run(
         self, kernel: Any, chosen: IntArray, n_intervals: int, room: Callable[[DiscreteSteps], tuple[Any, ...]],
@@ -74,7 +91,7 @@ class MemberQueue:
         If anything is raised, Ctrl-C included, no member moves any more when it is raised here.
         """
         code = np.full(len(self.steps), codes.FINISHED)
-        for k in range(self._n_groups):
+        for k in range(len(self._kinds)):
             group = chosen[self._group[chosen] == k]
             if not len(group):
                 continue

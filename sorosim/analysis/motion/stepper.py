@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
@@ -15,6 +14,7 @@ from sorosim.analysis.equations.system import NO_STRAINS
 from sorosim.analysis.motion.discrete_steps import STEP_TOLERANCE, DiscreteSteps
 from sorosim.analysis.motion.motion import ChartChange, Derivatives, Segment, SteppedMotion
 from sorosim.analysis.motion.simulate import LOOP_CLOSURE_TOLERANCE
+from sorosim.analysis.motion.threads import Exclusive
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.base.methods import Method
@@ -120,7 +120,7 @@ class Stepper:
 
     def _set_up(self, steps: DiscreteSteps) -> None:
         self._steps, self.robot, self.dt = steps, steps.robot, steps.dt
-        self._lock = threading.RLock()
+        self._alone = Exclusive("Stepper", "sim.copy() gives each thread its own, and Batch moves many")
         self._motion, self._rows, self._derivatives = SteppedMotion(steps), steps.rows(1), Derivatives(steps)
         self._u = np.zeros((1, steps.engine.n_actuators))
         self._state: StepState | None = None
@@ -292,17 +292,13 @@ class Stepper:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """While one thread moves it, others are refused; it is as it was if anything is raised, Ctrl-C included."""
-        if not self._lock.acquire(blocking=False):
-            hint = "sim.copy() gives each thread its own, and Batch moves many"
-            raise InputError("Stepper", "one thread at a time", "a second one during a step", hint)
-        before = self._state, self.refined
-        try:
-            yield
-        except BaseException:
-            self._roll_back(*before)
-            raise
-        finally:
-            self._lock.release()
+        with self._alone():
+            before = self._state, self.refined
+            try:
+                yield
+            except BaseException:
+                self._roll_back(*before)
+                raise
 
     def _roll_back(self, state: StepState | None, refined: int) -> None:
         self._motion.refined = refined

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
-from threading import Condition
+from contextlib import contextmanager
+from threading import Condition, RLock
 from typing import Generic, Protocol, TypeVar
+
+from sorosim.base.errors import InputError
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -16,6 +19,25 @@ class Stop(Protocol):
     """An event, or what is like one."""
 
     def set(self) -> None: ...
+
+
+class Exclusive:
+    """Refuses a second thread while one is at work; copies have one of their own."""
+
+    def __init__(self, what: str, hint: str) -> None:
+        self.what, self.hint, self._lock = what, hint, RLock()
+
+    def __reduce__(self) -> tuple[type[Exclusive], tuple[str, str]]:
+        return Exclusive, (self.what, self.hint)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        if not self._lock.acquire(blocking=False):
+            raise InputError(self.what, "one thread at a time", "a second one", self.hint)
+        try:
+            yield
+        finally:
+            self._lock.release()
 
 
 class Workers:
@@ -87,7 +109,15 @@ class _Running(Generic[P, T]):
                 self.change.notify_all()
 
     def end(self) -> None:
-        """Wait for what is at work."""
-        with self.change:
-            self.ended = True
-            self.change.wait_for(lambda: not self.n)
+        """Wait for what is at work, whatever is raised meanwhile."""
+        raised: BaseException | None = None
+        while True:
+            try:
+                with self.change:
+                    self.ended = True
+                    self.change.wait_for(lambda: not self.n)
+                break
+            except BaseException as error:  # a second Ctrl-C
+                raised = error
+        if raised is not None:
+            raise raised

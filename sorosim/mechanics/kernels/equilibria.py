@@ -1,7 +1,7 @@
 """Equilibria of many members of a batch, each along the curve of equilibria from one before (docs/theory.md, 7).
 
-Newton's method follows the curve where its corrections shrink fast; where they do not, inputs go half of the way. What
-it does not reach so, and what is not shown to be stable here, is left to `sorosim.statics`.
+Newton's method follows the curve where its steps are short and its corrections shrink fast; where they do not, inputs
+go half of the way. What it does not reach so, and what is not shown to be stable here, is left to `sorosim.statics`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sorosim.base.signals.evaluation import evaluate_signals
 from sorosim.mechanics.kernels import march as mr
 from sorosim.mechanics.kernels import newmark as nm
 from sorosim.mechanics.kernels.evaluate import RESIDUAL, derivatives, residual
+from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
 from sorosim.mechanics.kernels.linalg import cholesky
 from sorosim.mechanics.kernels.members import take
 from sorosim.mechanics.kernels.saddle import dot
@@ -23,18 +24,23 @@ from sorosim.mechanics.kernels.small import clear, copy
 # a correction, relative to 1 + |q|, after which the error left, its square, is rounding; a part to which corrections
 # shrink on curves that are all but straight; and the shortest way that inputs go at once
 LAST_STEP, FAST, SHORTEST = 1e-9, 0.25, 1.0 / 64.0
+# no correction turns a node by more [rad], or moves it by more of the robot's size
+LONGEST = 0.5
 MOST_STEPS = 12
-# parts of the largest stiffness: of loops in the matrix whose factors exist where a state is stable, and of what may be
-# without symmetry by rounding
+# weight of loops, by the largest stiffness, in the matrix whose factors exist where a state is stable; and the part of
+# stiffnesses that may be without symmetry, or is left of a pivot, by rounding
 LOOPS, SYMMETRIC = 10.0, 1e-8
+# corrections below this are rounding, and need not shrink
+ROUNDING = 1e-10
 
 
 @kernel_lazy()
-def equilibrate_members(queue, like, ws, begin, rank, q, multiplier, u, target, residue) -> None:
+def equilibrate_members(queue, like, ws, zero, begin, rank, extent, q, multiplier, u, target, residue) -> None:
     """Equilibria under inputs `target` (n, n_actuators) from those q (n, ndof), `multiplier` (n, m) under u.
 
-    begin (n,) int: whether a member is no equilibrium yet under u; rank: of the conditions of loops. q and `multiplier`
-    are overwritten, and residue (n,) is filled. Codes: FINISHED, or NO_CONVERGENCE of members whose rows are as before.
+    zero (ndof,): of this thread; begin (n,) int: whether a member is no equilibrium yet under u; rank: of the
+    conditions of loops; extent: size of the robot [m]. q and `multiplier` are overwritten, and residue (n,) is filled.
+    Codes: FINISHED, or NO_CONVERGENCE of members whose rows are as before.
     """
     while True:
         i = take(queue)
@@ -42,8 +48,7 @@ def equilibrate_members(queue, like, ws, begin, rank, q, multiplier, u, target, 
             return
         model, march = record_at(queue.address[i, 0], like.model), record_at(queue.address[i, 1], like.march)
         march.counts.most_rank = rank
-        reached = follow(model, march, ws, begin[i] != 0, q[i], multiplier[i], u[i], target[i])
-        if reached and is_stable(model, march):
+        if follow(model, march, ws, zero, extent, begin[i] != 0, q[i], multiplier[i], u[i], target[i]):
             copy(march.state.q, q[i])
             copy(march.multiplier.now, multiplier[i])
             residue[i] = residue_at_rest(model, march, ws)
@@ -53,8 +58,8 @@ def equilibrate_members(queue, like, ws, begin, rank, q, multiplier, u, target, 
 
 
 @kernel_lazy()
-def follow(model, march, ws, begin, q, multiplier, u, target) -> bool:
-    """Go from a state to the equilibrium under other inputs, in steps; whether it was reached."""
+def follow(model, march, ws, zero, extent, begin, q, multiplier, u, target) -> bool:
+    """Go from a state to the equilibrium under other inputs, by stable ones; whether it was reached."""
     state, now = march.state, march.multiplier.now
     clear(state.qd)
     clear(state.qdd)
@@ -71,7 +76,9 @@ def follow(model, march, ws, begin, q, multiplier, u, target) -> bool:
         load = min(done + step, 1.0)
         for k in range(u.shape[0]):
             march.begin.u[k] = u[k] + load * (target[k] - u[k])
-        if newton_at_rest(model, march, ws):
+        if newton_at_rest(model, march, ws, zero, extent):
+            if not is_stable(model, march):
+                return False
             done, step = load, 1.0 if step == 0.0 else min(2.0 * step, 1.0)
             if done == 1.0:
                 return True
@@ -84,37 +91,65 @@ def follow(model, march, ws, begin, q, multiplier, u, target) -> bool:
 
 
 @kernel_in_place
-def newton_at_rest(model, march, ws):
-    """Correct the state until the error left is rounding; whether its corrections shrank as fast as they should."""
-    state, m, rank, before = march.state, march.multiplier.now.shape[0], march.counts.most_rank, np.inf
-    x, out = state.correction, march.out
-    for _ in range(MOST_STEPS):
+def newton_at_rest(model, march, ws, zero, extent):
+    """Correct the state until the error left is rounding; whether its corrections were short and shrank fast.
+
+    They are compared by how far they move nodes. Each, and what it would be with the factors before, is no more than
+    FAST of the one before: near a limit load, where K is small and the first one long, the second test is the strict
+    one.
+    """
+    state, rank, before, out = march.state, march.counts.most_rank, np.inf, march.out
+    x = state.correction
+    for k in range(MOST_STEPS):
         nm.add_forces(model, march, ws, True, True)
         copy(march.multiplier.now, out.closure.multiplier)
         derivatives(model.system, march.begin, RESIDUAL, False, march.external, ws, out)
+        if k > 0:
+            correction_at_rest(model, march, x)
+            if not length_of(model, state.q, x, zero, extent, ws) <= FAST * before:
+                return False
         if not stiffness_at_rest(model, march) or not nm.factor(model, march) or march.counts.rank != rank:
             return False
-        for i in range(x.shape[0]):
-            x[i] = 0.0 if model.known[i] else -out.tau[i]
-        for j in range(m):
-            march.multiplier.right[j] = -out.closure.error[j]
-            for i in range(x.shape[0]):
-                if not model.known[i]:
-                    x[i] -= march.start.closure.rate[j] * out.closure.constraint[j, i] * out.closure.error[j]
-        nm.solve(march, x)
+        correction_at_rest(model, march, x)
+        length = length_of(model, state.q, x, zero, extent, ws)
+        if not (length <= 1.0 and length <= FAST * before):
+            return False
         size, most = 0.0, 0.0
         for i in range(x.shape[0]):
             state.q[i] += x[i]
             size, most = max(size, abs(x[i])), max(most, abs(state.q[i]))
-        for j in range(m):
+        for j in range(march.multiplier.now.shape[0]):
             march.multiplier.now[j] += march.multiplier.step[j]
-        size /= 1.0 + most
-        if not size < np.inf or size > FAST * before:
-            return False
-        if size <= LAST_STEP:
+        if size <= LAST_STEP * (1.0 + most):
             return True
-        before = size
+        before = max(length, ROUNDING)
     return False
+
+
+@kernel_in_place
+def correction_at_rest(model, march, x):
+    """The correction x (ndof,) of what was evaluated last, by the factors at hand, and that of multipliers."""
+    out = march.out
+    for i in range(x.shape[0]):
+        x[i] = 0.0 if model.known[i] else -out.tau[i]
+    for j in range(march.multiplier.now.shape[0]):
+        march.multiplier.right[j] = -out.closure.error[j]
+        for i in range(x.shape[0]):
+            if not model.known[i]:
+                x[i] -= march.start.closure.rate[j] * out.closure.constraint[j, i] * out.closure.error[j]
+    nm.solve(march, x)
+
+
+@kernel_in_place
+def length_of(model, q, x, zero, extent, ws):
+    """How far a change x of coordinates turns or moves nodes, by the longest that one may."""
+    forward_sweep(model.system.tree, q, x, zero, model.gravity, POSES, ws)
+    most, V = 0.0, ws.scratch[8, 0]
+    for k in range(model.system.tree.segment.shape[0]):
+        to_body(ws.pose[k], ws.twist[k, 0], V)
+        turn, way = dot(V[:3], V[:3]), dot(V[3:], V[3:])
+        most = max(most, sqrt(turn), sqrt(way) / extent)
+    return most / LONGEST
 
 
 @kernel_in_place
@@ -153,13 +188,8 @@ def is_stable(model, march):
 
     Sufficient: K + sum of s A^T A is positive definite, so K is where A dq = 0.
     """
-    P, K, closure, weight, largest = march.out.mass, march.out.by_q, march.out.closure, march.start.closure.rate, 0.0
+    P, K, closure, weight = march.out.mass, march.out.by_q, march.out.closure, march.start.closure.rate
     n = P.shape[0]
-    for i in range(n):
-        for j in range(n):
-            largest = max(largest, abs(K[i, j]))
-    if not has_potential(model, march, SYMMETRIC * largest):
-        return False
     for i in range(n):
         for j in range(n):
             free = not (model.known[i] or model.known[j])
@@ -172,7 +202,9 @@ def is_stable(model, march):
                     P[i, j] += weight[k] * A[i] * A[j]
     for i in range(n):
         march.state.work[i] = P[i, i]
-    if cholesky(P) >= 0:
+        if not P[i, i] > 0.0:
+            return False
+    if not has_potential(model, march, march.state.work) or cholesky(P) >= 0:
         return False
     for i in range(n):  # pivots that are all but lost may be of a neutral state
         if P[i, i] * P[i, i] < SYMMETRIC * march.state.work[i]:
@@ -181,20 +213,21 @@ def is_stable(model, march):
 
 
 @kernel_in_place
-def has_potential(model, march, tolerance):
+def has_potential(model, march, diagonal):
     """Whether K is symmetric along what is free to move: N^T (K - K^T) N = 0 with A N = 0, seen by two vectors in it.
 
-    Multipliers times how A changes are in K, with a part without symmetry of the form A^T X.
+    Multipliers times how A changes are in K, with a part without symmetry of the form A^T X. diagonal (ndof,): of K
+    with its loops, by which coordinates are scaled.
     """
-    K, A, x, y = march.out.by_q, march.out.closure.constraint, march.state.work, march.state.residue
-    n, m, rows = K.shape[0], A.shape[0], march.start.closure.constraint  # rows: those of A, orthonormal
+    K, A, x, y = march.out.by_q, march.out.closure.constraint, march.state.correction, march.state.residue
+    n, m, rows = K.shape[0], A.shape[0], march.start.closure.constraint  # rows: those of A, orthonormal in that scale
     for i in range(n):
         x[i] = y[i] = 0.0
         if not model.known[i]:
             x[i], y[i] = 1.0 + sin(12.9898 * i), 1.0 + sin(78.233 * i + 1.0)
     for k in range(m):
         for i in range(n):
-            rows[k, i] = 0.0 if model.known[i] else A[k, i]
+            rows[k, i] = 0.0 if model.known[i] else A[k, i] / sqrt(diagonal[i])
         before = dot(rows[k], rows[k])
         for j in range(k):
             subtract_along(rows[j], rows[k])
@@ -207,8 +240,8 @@ def has_potential(model, march, tolerance):
     total = 0.0
     for i in range(n):
         for j in range(n):
-            total += x[i] * (K[i, j] - K[j, i]) * y[j]
-    return abs(total) <= tolerance * sqrt(dot(x, x) * dot(y, y))
+            total += x[i] * (K[i, j] - K[j, i]) / sqrt(diagonal[i] * diagonal[j]) * y[j]
+    return abs(total) <= SYMMETRIC * sqrt(dot(x, x) * dot(y, y))
 
 
 @kernel_in_place
