@@ -166,7 +166,8 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
 
 def _newton_steps(counter: Counter, x: Array) -> Point | None:
     """A solution by Newton's steps, as long as they shrink as `newton_first` says; None where they do not."""
-    before = np.inf
+    # steps that have to shrink begin no longer than they may: near a limit load the first is as long as one likes
+    before = 1.0 if counter.problem.newton_first < 1.0 else np.inf
     for _ in range(MAX_NEWTON):
         r, J = counter.jacobian(x, 1.0)
         step = solve_scaled(J, r)
