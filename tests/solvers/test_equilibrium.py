@@ -1,7 +1,5 @@
 """The equilibrium solver on small problems: hybr, load continuation, folds, singular and undefined residuals."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -169,20 +167,3 @@ def test_evaluations_are_counted():
 
     found = solve_equilibrium(StaticProblem(residual, jacobian, along_load, np.zeros(3)), np.ones(3))
     assert (found.n_residual, found.n_jacobian) == (calls["r"], calls["J"])
-
-
-@pytest.mark.parametrize(("growth", "by"), [(0.0, "hybr converged"), (0.5, "Newton's steps converged")])
-def test_newtons_steps_come_first_where_they_shrink(growth, by):
-    found = solve_equilibrium(
-        replace(problem(lambda x, p: x + x**3 - 2 * p, lambda x, p: 1 + 3 * x**2), newton_first=growth), np.array([1.3])
-    )
-    assert found.message == by
-    assert found.x[0] == pytest.approx(1.0, abs=1e-14)
-
-
-def test_newtons_steps_that_grow_are_left_to_hybr():
-    """Of arctan they go to and fro, ever farther, from 1.4 on."""
-    arctan = problem(lambda x, p: np.arctan(x) + 0.0 * p, lambda x, p: 1 / (1 + x * x))
-    found = solve_equilibrium(replace(arctan, newton_first=0.5), np.array([1.5]))
-    assert found.message == "hybr converged"
-    assert found.x[0] == pytest.approx(0.0, abs=1e-14)

@@ -47,9 +47,6 @@ FAR_FROM_START = 1.5
 NO_COUPLING, LEFT = 1e-9, 1e-4
 # steps of `follow` are halved down to this part of the first
 SMALLEST_PART = 1e-3
-# Newton's steps from the start go on while each is half of the one before, as where they converge for certain
-# (Kantorovich); of concentric tubes (True), on which hybr takes three times as long, while none is twice that
-GROWTH = {False: 0.5, True: 2.0}
 
 
 @public
@@ -106,8 +103,7 @@ def statics(
     Angles whose whole turns make no difference are nearest to the start; rotations of free and spherical joints are at
     most half a turn.
 
-    Newton's steps from the start as long as each is less than half of the one before, else scipy's hybr with the
-    analytic Jacobian, ended by Newton steps; when it fails the load (gravity, loads, inputs and
+    scipy's hybr with the analytic Jacobian, ended by Newton steps; when it fails the load (gravity, loads, inputs and
     driven displacements together) is raised from zero along the curve of equilibria, through folds. From an unstable
     equilibrium, or one that the forces cannot reach from the start, a descent of the potential leads to a stable one:
     Newton's method in a trust region, which uses negative curvature. Robots with contacts descend from the start at
@@ -240,7 +236,7 @@ def _solve_by_matrices(
         descent=callbacks.descent(),
         stable=stable,
         stability=callbacks.stability,
-        newton_first=0.0 if touches or follow_curve else GROWTH[bool(system.robot.engine.layout.held)],
+        newton_first=bool(system.robot.engine.layout.held) and not touches,  # hybr takes three times as long on tubes
         # surfaces must not pass through each other on the way
         descend_first=stable and touches and not follow_curve and not sticks,
         may_tunnel=may_tunnel,

@@ -1,4 +1,4 @@
-"""Equilibria by Newton's steps or scipy's hybr; load continuation through folds; descent to a stable one."""
+"""Equilibria: scipy's hybr with the analytic Jacobian; load continuation through folds; descent to a stable one."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class StaticSolution:
 
 
 def solve_equilibrium(problem: StaticProblem, x0: Array, *, near: bool = False) -> StaticSolution:
-    """Solve residual(x, 1) = 0 by Newton's steps or hybr from x0; else by load continuation from 0 in adaptive steps.
+    """Solve residual(x, 1) = 0 by hybr from x0; if that fails, by load continuation from 0 in adaptive steps.
 
     `near`: x0 may be a solution already, and is then returned. The message says what happened.
     """
@@ -130,7 +130,7 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
     """A solution, or the last point of the search; its course in words; whether it was a descent from the start."""
     problem = counter.problem
     point, course, released = (newton(counter, x0, 1.0, MAX_POLISH) if near else None), "hybr converged", ""
-    if point is None and problem.newton_first > 0.0 and problem.analytic:
+    if point is None and problem.newton_first:
         point, course = _newton_steps(counter, x0), "Newton's steps converged"
     if (point is None or not point.converged) and problem.descend_first:
         point, released = _descend_from(counter, x0)
@@ -165,14 +165,13 @@ def _search(counter: Counter, x0: Array, near: bool) -> tuple[Point, str, bool]:
 
 
 def _newton_steps(counter: Counter, x: Array) -> Point | None:
-    """A solution by Newton's steps, as long as they shrink as `newton_first` says; None where they do not."""
-    # steps that have to shrink begin no longer than they may: near a limit load the first is as long as one likes
-    before = 1.0 if counter.problem.newton_first < 1.0 else np.inf
+    """A solution by Newton's steps, as long as they do not grow; None where they do."""
+    before = np.inf
     for _ in range(MAX_NEWTON):
         r, J = counter.jacobian(x, 1.0)
         step = solve_scaled(J, r)
         size = float(np.abs(step).max() / (1.0 + np.abs(x).max()))
-        if not size < counter.problem.newton_first * before:
+        if not size < 2.0 * before:
             return None
         x, before = x - step, size
         if size <= FIRST_POLISH:

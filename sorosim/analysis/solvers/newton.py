@@ -45,8 +45,7 @@ class StaticProblem:
     descent: Descent | None = None  # metric and step limit of the descent; None: no descent
     stable: bool = False  # whether to continue from an unstable solution, and from one that is higher than the start
     stability: Callable[[Array], str] | None = None  # STABLE, DIVERGES or FLUTTERS; decides where J is not symmetric
-    # Newton's steps from the start are tried first, as long as each is smaller than this times the one before
-    newton_first: float = 0.0
+    newton_first: bool = False  # whether to try Newton's steps from the start first
     descend_first: bool = False  # whether to try the descent from the start first
     follow_curve: bool = False  # whether to try load continuation from x_unloaded before hybr
     may_tunnel: Callable[[Array, float, Array, float], bool] | None = (
