@@ -256,7 +256,8 @@ class Batch:
         """What all sensors of members, of all where none are named, read: name -> (k, channels)."""
         chosen = range(self.n) if members is None else indices("members", members, self.n).tolist()
         self._check_reset(chosen)
-        readings = [self._at(i).measure() for i in chosen]
+        with self._alone():
+            readings = [self._at(i).measure() for i in chosen]
         return {name: np.array([one[name] for one in readings]) for name in readings[0]} if readings else {}
 
     def statics(self, u: Inputs | None = None) -> BatchEquilibria:
