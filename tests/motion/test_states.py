@@ -568,6 +568,7 @@ def test_a_second_thread_is_refused_while_a_batch_is_under_way():
         batch.step,
         batch.reset,
         batch.statics,
+        batch.measure,
         lambda: batch.replace(0, {}),
         lambda: batch.rollout(np.zeros((1, 5))),
     )
