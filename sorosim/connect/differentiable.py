@@ -106,15 +106,14 @@ class MotionOfArrays:
         return not (self.paths or looped or computed_in_python(self.robot))
 
     def _rolled(self, u: Array, starts: Mapping[str, Array]) -> BatchRollout:
-        """Motions of members under inputs (n, N, n_actuators)."""
+        """Motions of two members or more under inputs (n, N, n_actuators)."""
         fixed = {name: x for name, x in self.fixed.items() if name not in ("q0", "qd0", "t0")}
         q0, qd0 = (starts.get(name, self.fixed.get(name)) for name in ("q0", "qd0"))
         batch = _RolledBatch(self.robot, len(u), threads=min(len(u), n_processors()), **fixed)
         batch._begin(np.arange(len(u)), q0, qd0, amount("t0", self.fixed["t0"], "time"), ("q0", "qd0"))
         found = batch.rollout(u)
         for k, error in batch.failures.items():
-            if len(u) > 1:
-                error.add_note(f"member {k}")
+            error.add_note(f"member {k}")
             raise error
         return found
 

@@ -394,13 +394,13 @@ class Batch:
     def _check_motions(self, chosen: IntArray, n: int) -> None:
         """Refuse motions of driven coordinates whose rates jump, once for members of the same steps and time."""
         if self._steps[0].varies:
-            t, fresh = self.t, self._fresh
+            t, fresh = self.t, self._at_start
             for i in {(id(self._steps[i]), t[i], fresh[i]): i for i in chosen.tolist()}.values():
                 self._at(i).check_motions(n)
 
     @property
-    def _fresh(self) -> Mask:
-        """Whose motions begin at a reset."""
+    def _at_start(self) -> Mask:
+        """Which members have not moved since their reset, or begin anew after a change of rotations (n,)."""
         fresh: Mask = self._memory[:, self._places.fresh].copy().view(np.int64) != 0
         return fresh
 
@@ -460,8 +460,8 @@ class BatchRollout:
         self.u, self._workers, self._steps, self._numbers = u, batch._workers, batch._steps, batch.numbers
         self._alone = Exclusive("BatchRollout", "copy.copy(motion) gives each thread its own")
         n, chosen, stop = u.shape[1], batch._chosen(), Event()
-        count, fresh = batch._count.astype(float), batch._fresh
-        self._fresh, self._begins = bool(fresh[chosen].all()), fresh & (batch._count == 0)
+        count, fresh = batch._count.astype(float), batch._at_start
+        self._at_start, self._begins = bool(fresh[chosen].all()), fresh & (batch._count == 0)
         self._rank = batch._memory[:, batch._places.rank].copy()
         self.t = batch._start[:, None] + batch.dt * (count[:, None] + np.arange(n + 1.0))
         left, self._rows, self.q, self.qd = batch._integrate(chosen, u, True)
@@ -519,7 +519,7 @@ class BatchRollout:
 
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """As `vjp`, whatever the tolerance of the steps is."""
-        if not self._fresh:
+        if not self._at_start:
             raise InputError("batch.vjp", "motions that begin at a reset", "one that goes on", "reset before rollout")
         (n, N, n_inputs), ndof, n_numbers = self.u.shape, self.q.shape[-1], len(self._numbers)
         zero = np.zeros_like(self.q)

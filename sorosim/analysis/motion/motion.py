@@ -357,6 +357,7 @@ class Derivatives:
 
 
 def singular_step(steps: DiscreteSteps) -> ConvergenceError:
+    """What derivatives of steps say where a step cannot be solved."""
     return ConvergenceError(f"derivatives of steps of '{steps.robot.name}': a step has a singular matrix")
 
 
