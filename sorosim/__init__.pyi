@@ -48,6 +48,7 @@ from .files.results import open as open
 from .mechanics.actuation.base import ActuatorLaw as ActuatorLaw
 from .mechanics.actuation.chamber import Chamber as Chamber
 from .mechanics.actuation.distributed_moment import DistributedMoment as DistributedMoment
+from .mechanics.actuation.distributed_moment import Eigenstrain as Eigenstrain
 from .mechanics.actuation.joint_force import JointForce as JointForce
 from .mechanics.actuation.loop_force import LoopForce as LoopForce
 from .mechanics.actuation.mckibben import Mckibben as Mckibben
@@ -151,6 +152,9 @@ from .studies.control.mpc import MPC as MPC
 from .studies.control.optimal import OptimalMotion as OptimalMotion
 from .studies.control.optimal import optimal_control as optimal_control
 from .studies.doctor import examine as examine
+from .studies.estimation.estimator import Estimator as Estimator
+from .studies.estimation.estimator import estimate as estimate
+from .studies.estimation.result import Estimate as Estimate
 from .studies.fitting.fit import Fit as Fit
 from .studies.fitting.fit import fit as fit
 from .studies.fitting.measurements import Measurements as Measurements

@@ -293,6 +293,7 @@ RESULTS = Registry(
         "continuation": "sorosim.analysis.bifurcation.diagram:Continuation",
         "sweep": "sorosim.studies.sweeps.result:SweepResult",
         "fit": "sorosim.studies.fitting.fit:Fit",
+        "estimate": "sorosim.studies.estimation.result:Estimate",
         "optimal motion": "sorosim.studies.control.optimal:OptimalMotion",
     },
     check=_makes_things,

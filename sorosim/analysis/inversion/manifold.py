@@ -138,21 +138,21 @@ class Manifold:
         right[:, 0], right[:, 1:] = residual, by_parameters[:, self._columns]
         np.negative(right, out=right)
         if not len(x):  # all is driven
-            return Solved(x, p, Tangent(p, K, K, np.zeros(0, np.int32)), right, self._state(x, right))
+            return Solved(x, p, Tangent(p, K, K, np.zeros(0, np.int32)), right, self.state(x, right))
         lu, pivots, failed = dgetrf(K)
         if failed:
             return None
         solved = dgetrs(lu, pivots, right, overwrite_b=True)[0]
-        return Solved(x, p, Tangent(p, K, lu, pivots), solved, self._state(x, solved))
+        return Solved(x, p, Tangent(p, K, lu, pivots), solved, self.state(x, solved))
 
     def _solve_by(self, near: Point, x: Array, p: Array) -> Solved:
         """The equations of a point, linearised as nearby."""
         solved = np.empty((len(x), 1 + len(p)), order="F")
         solved[:, 0] = -dgetrs(near.tangent.lu, near.tangent.pivots, self.system.residual(x, 1.0))[0] if len(x) else 0.0
         solved[:, 1:] = near.by
-        return Solved(x, p, near.tangent, solved, self._state(x, solved))
+        return Solved(x, p, near.tangent, solved, self.state(x, solved))
 
-    def _state(self, x: Array, solved: Array) -> StaticState:
+    def state(self, x: Array, solved: Array) -> StaticState:
         """A state with its derivatives by a step to the equilibrium and by the parameters."""
         system, n = self.system, self.system.n_free
         if n == system.robot.ndof:
@@ -169,7 +169,7 @@ class Manifold:
     def energy_curvature(self, point: Point) -> Array:
         """Second derivative of the stored energy by scaled parameters, as far as the way of the state is straight."""
         assert self.energy is not None
-        q_by = self._state(point.x, np.column_stack([point.correction, point.by])).q_by[:, 1:] * self.scale
+        q_by = self.state(point.x, np.column_stack([point.correction, point.by])).q_by[:, 1:] * self.scale
         H = q_by.T @ self.energy(self.system.q(point.x))[1] @ q_by
         return np.asarray(H + SMALL_STIFFNESS * (np.trace(H) or 1.0) * np.eye(len(H)))
 

@@ -189,7 +189,7 @@ class InverseSolver:
         self.low, self.high = self._bounds(bounds or {})
         system = StaticSystem(robot, inputs.copy(), values)
         q[system.partition.driven] = system.driven_values
-        q = _with_loops_closed(system, q)
+        q = with_loops_closed(system, q)
         nodes = robot.engine.poses(np.arange(len(robot.engine.tree.inertia)), q, np.zeros(robot.ndof))[0][:, :3, 3]
         self.extent = extent(nodes) or 1.0
         touches, of_energy = robot.engine.loading.touches, options["effort"] == EFFORTS[1]
@@ -518,7 +518,7 @@ class InverseSolver:
         return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
 
 
-def _with_loops_closed(system: StaticSystem, q: Array) -> Array:
+def with_loops_closed(system: StaticSystem, q: Array) -> Array:
     """Coordinates (ndof,) near to others at which the loops are closed; the system takes its scales there."""
     if not system.robot.n_multipliers:
         return q

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import table
 from sorosim.base.errors import InputError
@@ -18,6 +19,8 @@ from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
 
 POSITION, POSE, READING = range(3)
+# steps and factors of a difference of fourth order
+STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 ORTHONORMAL = 1e-6
 
 
@@ -39,6 +42,8 @@ class Targets:
     ----------
     keys, labels : tuple
         Places and sensors as they were given, and in words.
+    layout : list of (kind, entries)
+        Of each of them: POSITION, POSE or READING, and which entries count.
     """
 
     def __init__(self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float) -> None:
@@ -64,7 +69,7 @@ class Targets:
         self._reached: tuple[StaticState, Array, Array, dict[Any, tuple[Array, Array]]] | None = None
         n = len(framed)
         self._goal, self._is_pose = np.tile(np.eye(4), (n, 1, 1)), np.zeros(n, dtype=bool)
-        self._layout: list[tuple[int, tuple[int, ...]]] = []
+        self.layout: list[tuple[int, tuple[int, ...]]] = []
         self.set(targets)
 
     def set(self, targets: Mapping[Any, Any]) -> None:
@@ -73,7 +78,7 @@ class Targets:
             raise InputError("targets", "the same places and sensors as before", describe(targets))
         parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
         layout = [(kind, chosen) for kind, _, chosen in parts]
-        if layout != self._layout:
+        if layout != self.layout:
             self._lay_out(layout)
         self._readings = []
         for key, rows, (kind, value, chosen) in zip(self.keys, self._rows, parts, strict=True):
@@ -99,7 +104,7 @@ class Targets:
             self.scale[rows] = self._weights[key] / np.where(components < 3, 1.0, self.extent)
             index += [(k, component, row) for row, component in enumerate(components.tolist(), rows.start)]
         self._index = table(ERROR_ROW, index)
-        self._layout = layout
+        self.layout = layout
 
     def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, tuple[int, ...]]:
         """Kind, value, and entries that count, of one target."""
@@ -162,6 +167,28 @@ class Targets:
             errors[rows] = self.scale[rows] * (reading[list(chosen)] - wanted)
             slopes[rows] = self.scale[rows, None] * slope[list(chosen)]
         return errors, slopes
+
+    def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
+        """Derivatives (n_rows, n) of the errors by numbers of the robot's file, the state held.
+
+        Those of places are exact, those of readings differences of fourth order.
+        """
+        out = np.zeros((len(self.scale), len(by.names)))
+        if self._frame_of:
+            g = self._frames.poses(state.q)
+            twists = np.ascontiguousarray(MovingFrames(by, self._frames).twists(state.q))
+            unit = np.asfortranarray(np.eye(len(by.names)))
+            frame_errors(self._goal, self._is_pose, self._index, self.scale, g, twists, unit, np.empty(len(out)), out)
+        zero = np.zeros_like(state.q)
+        for i, (path, value) in enumerate(zip(by.names, by.values, strict=True)) if self._readings else ():
+            h = READING_STEP * (abs(value) or 1e-3)
+            for step, factor in STENCIL:
+                instruments = by.robot.with_values({path: value + step * h}).instruments
+                at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
+                for key, rows, chosen, _ in self._readings:
+                    reading = instruments.readers[key].read(at)[list(chosen)]
+                    out[rows, i] += self.scale[rows] * (factor / h) * reading
+        return out
 
     def sizes(self, error: Array) -> dict[Any, Array]:
         """What an error is for each target: lengths [m], twists [rad, m] or readings."""

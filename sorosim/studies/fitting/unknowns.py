@@ -158,7 +158,7 @@ def _named(robot: Robot, data: Sequence[BoundData], name: str) -> Iterator[Unkno
         if isinstance(name, str) and (found := pattern.fullmatch(name)):
             yield _other(robot, data, name, kind, found[1] or "")
             return
-    yield _of_file(robot, scalars_of(robot), name)
+    yield of_file(robot, scalars_of(robot), name)
 
 
 def _other(robot: Robot, data: Sequence[BoundData], name: str, kind: str, target: str) -> Unknown:
@@ -174,7 +174,7 @@ def _other(robot: Robot, data: Sequence[BoundData], name: str, kind: str, target
     return Unknown(kind, target, "time", low=-most, high=most, value=0.0, scale=most)
 
 
-def _of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
+def of_file(robot: Robot, file: Scalars, name: str) -> Unknown:
     """A number of the file, between the least and the greatest that the file accepts."""
     try:
         (one,) = file_parameters(file, [name])

@@ -1,0 +1,166 @@
+"""The commands that estimate what a robot does, from readings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sorosim.base.errors import ConvergenceError, InputError
+from sorosim.connect.cli import options as opt
+from sorosim.connect.cli.compilation import compile_engine
+from sorosim.connect.cli.console import as_json, line
+from sorosim.connect.cli.inputs import frame, values
+from sorosim.connect.cli.parsers import PLOTS, file_with
+from sorosim.connect.cli.sources import load_robot
+
+_READING = (
+    "What a place or a sensor reads, as in 'arm=42cm,9cm,-19cm', 'arm@0.5=,,-20cm' (an empty entry was not read) or "
+    "'gauge=0.2'; may come again."
+)
+_TABLE = "A table of readings (CSV) with columns such as u.cable1 [N], arm.x [mm], arm@0.5.z [mm], one row an estimate."
+_UNKNOWN = (
+    "What is unknown: an input or driven coordinate with its spread, as in cable1=0.1N; a place with a kind of load, "
+    "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in the "
+    "file; without '=' nothing is known of it; may come again."
+)
+_PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
+_NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
+
+
+def estimate(
+    robot: opt.RobotArgument,
+    unknown: Annotated[list[str], typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN, show_default=False)],
+    reading: Annotated[list[str] | None, opt.Assignment("--reading", help=_READING)] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--readings", metavar="FILE", help=_TABLE, show_default=False, exists=True, dir_okay=False),
+    ] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
+    u: opt.InputOption = None,
+    driven: opt.DrivenOption = None,
+    changes: opt.SetOption = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
+    ] = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Estimate the shape, inputs and loads of a robot at rest from readings.
+
+    Example: sorosim estimate cable_manipulator --reading 'arm=0.5,0.02,-0.1' --noise 1mm --unknown arm.tip=force
+    """
+    import sorosim
+    from sorosim.base.writing import reserved
+
+    if (reading is None) == (table is None):
+        raise InputError("estimate", "--reading or --readings, one of them", "neither" if table is None else "both")
+    if table is not None and (output or picture):
+        raise InputError("--readings", "--reading beside --out and --plot, of one estimate", "a table")
+    loaded = load_robot(robot, changes)
+    inputs, motions = values(loaded, u, driven)
+    what = _unknown(unknown)
+    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
+    spread = _noise(loaded, noise)
+    compile_engine(loaded)
+    if table is not None:
+        _each_row(loaded, table, what, spread, known, inputs, motions, json)
+        return
+    with reserved(output):
+        try:
+            found = sorosim.estimate(loaded, _readings(loaded, reading), what, spread, known, inputs, motions)
+        except ConvergenceError as error:
+            if isinstance(error.partial, sorosim.Estimate):
+                _report(error.partial, output, picture, json)
+            raise
+        _report(found, output, picture, json)
+
+
+def _report(found: Any, output: Path | None, picture: Path | None, json: bool) -> None:
+    written = [str(path) for path in (output, picture) if path]
+    if output:
+        found.save(output)
+    if picture:
+        found.plot(picture)
+    if json:
+        as_json(summary(found) | {"files": written})
+    else:
+        line(found.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+
+
+def summary(found: Any) -> dict[str, Any]:
+    """An estimate as plain data."""
+    return {
+        "robot": found.robot.name, "values": found.values, "units": dict(zip(found.names, found.units, strict=True)),
+        "standard_deviations": found.standard_deviations, "interval_95": found.interval(),
+        "identifiable": found.identifiable, "untold": list(found.untold), "covariance": found.covariance,
+        "cost": found.cost, "dof": found.dof, "probability": found.probability, "q": found.q, "u": found.u,
+        "message": found.message,
+    }  # fmt: skip
+
+
+def _each_row(robot: Any, file: Path, what: Any, noise: Any, prior: Any, inputs: Any, driven: Any, json: bool) -> None:
+    """One estimate for each row of a table, each search from the one before."""
+    import numpy as np
+
+    import sorosim
+
+    data = sorosim.Measurements.from_csv(file, gaps=True)
+    own = data.u if isinstance(data.u, dict) else {}
+    rows, estimator = [], None
+    for k in range(data.n):
+        given = {_place(robot, "--readings", name): _row(x[k]) for name, x in data.positions.items()}
+        given |= {name: _row(np.atleast_1d(x[k])) for name, x in data.readings.items()}
+        u = {**(inputs or {}), **{name: float(x[k]) for name, x in own.items()}} or None
+        if estimator is None:
+            estimator = sorosim.Estimator(robot, given, what, noise, prior, u, driven)
+            found = estimator.solve()
+        else:
+            found = estimator.solve(given, u=u)
+        rows.append(summary(found))
+        if not json:
+            told = (f"{name} {x:.5g} +- {found.standard_deviations[name]:.2g}" for name, x in found.values.items())
+            line(f"row {k}: {', '.join(told)} (probability {found.probability:.2g})")
+    if json:
+        as_json({"robot": robot.name, "rows": rows})
+
+
+def _row(values: Any) -> list[float | None]:
+    return [None if x != x else float(x) for x in values]
+
+
+def _unknown(texts: list[str]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for text in texts:
+        name, equal, what = text.partition("=")
+        if not name.strip() or name.strip() in out:
+            raise InputError("--unknown", "names, every one once", f"'{text}'")
+        out[name.strip()] = what.strip() if equal else None
+    return out
+
+
+def _pair(text: str) -> Any:
+    parts = [part.strip() for part in text.split(",")]
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _place(robot: Any, where: str, name: str) -> Any:
+    return name if name in robot.sensor_names or name.endswith(".tip") else frame(where, name)
+
+
+def _readings(robot: Any, texts: list[str] | None) -> dict[Any, list[Any]]:
+    out: dict[Any, list[Any]] = {}
+    for name, text in (opt.assignments(texts, "--reading", "arm=42cm,9cm,-19cm") or {}).items():
+        key = _place(robot, f"--reading {name}", name)
+        out[key] = [part.strip() or None for part in text.strip("[] ").split(",")]
+    return out
+
+
+def _noise(robot: Any, texts: list[str] | None) -> Any:
+    if not texts or (len(texts) == 1 and "=" not in texts[0]):
+        return texts[0] if texts else None
+    given = opt.assignments(texts, "--noise", "arm=1mm") or {}
+    return {_place(robot, f"--noise {name}", name): _pair(text) for name, text in given.items()}

@@ -1,0 +1,1 @@
+"""Estimation: what a robot is doing, from readings and a model."""
