@@ -50,6 +50,7 @@ from .mechanics.actuation.chamber import Chamber as Chamber
 from .mechanics.actuation.distributed_moment import DistributedMoment as DistributedMoment
 from .mechanics.actuation.distributed_moment import Eigenstrain as Eigenstrain
 from .mechanics.actuation.joint_force import JointForce as JointForce
+from .mechanics.actuation.load_input import LoadInput as LoadInput
 from .mechanics.actuation.loop_force import LoopForce as LoopForce
 from .mechanics.actuation.mckibben import Mckibben as Mckibben
 from .mechanics.actuation.route import RouteSegment as RouteSegment

@@ -190,11 +190,11 @@ class Sensitivities:
 
     # -- at a constant state ---------------------------------------------------------------------------------------
 
-    def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
+    def inverse_dynamics(
+        self, q: Values, qd: Values, *, qdd: Values, u: Values | None = None, t: Number = 0.0
+    ) -> Array:
         """Derivatives (ndof, n) of `Robot.inverse_dynamics`, the motion held. [N m or N, per unit of the scalar]"""
-        robot = self.robot
-        state = *arguments.state(robot.engine, q, qd), robot.coordinates(qdd, "qdd", order=2)
-        return self._columns([one.inverse for one in self._vary(*state, robot.inputs(None), robot._time(t))])
+        return self._columns([one.inverse for one in self._vary(*arguments.motion(self.robot, q, qd, qdd, u, t))])
 
     def internal_force(self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0) -> Array:
         """Derivatives (ndof, n) of `Robot.internal_force`."""
@@ -230,15 +230,17 @@ class Sensitivities:
         return solved
 
     def hybrid_dynamics(
-        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0
-    ) -> HybridSensitivity:
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, u: Values | None = None,
+        t: Number = 0.0,
+    ) -> HybridSensitivity:  # fmt: skip
         """Derivatives of `Robot.hybrid_dynamics`, what is given there held."""
         robot = self.robot
         position, rates = arguments.state(robot.engine, q, qd)
-        solution = robot.hybrid_dynamics(position, rates, qdd=qdd, tau=tau, known=known, t=t)
+        solution = robot.hybrid_dynamics(position, rates, qdd=qdd, tau=tau, known=known, u=u, t=t)
         mask = np.zeros(robot.ndof, dtype=np.bool_)
         mask[indices("known", known, robot.ndof)] = True
-        forces, M = self.inverse_dynamics(position, rates, qdd=solution.qdd, t=t), robot.mass_matrix(position)
+        forces = self.inverse_dynamics(position, rates, qdd=solution.qdd, u=u, t=t)
+        M = robot.mass_matrix(position)
         out = np.zeros_like(forces)
         out[~mask] = (
             scipy.linalg.solve(M[np.ix_(~mask, ~mask)], -forces[~mask], assume_a="pos") if not mask.all() else 0.0

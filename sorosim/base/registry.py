@@ -277,7 +277,7 @@ LOADS = Registry(
 ACTUATORS = Registry(
     "sorosim.actuators",
     "actuator",
-    modules=_modules("actuation", "tendon chamber mckibben distributed_moment joint_force servo loop_force"),
+    modules=_modules("actuation", "tendon chamber mckibben distributed_moment joint_force servo loop_force load_input"),
     check=_makes_things,
 )
 SENSORS = Registry("sorosim.sensors", "sensor", modules=_modules("sensors", "kinds derived"), check=_makes_things)

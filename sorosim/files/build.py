@@ -33,6 +33,7 @@ from sorosim.mechanics.actuation.base import input_unit
 from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.compiled import check_actuator, compile_rod_actuators
 from sorosim.mechanics.actuation.joint_force import JointForce, joint_kind
+from sorosim.mechanics.actuation.load_input import LoadInput
 from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.constraints.loop import compile_loops
@@ -438,6 +439,8 @@ class _Reader:
             at = At(scope, ("actuators", name, next(iter(scope.data["actuators"][name]))))
             if isinstance(actuator, JointForce):
                 at.attempt(partial(actuator.index, layout))
+            elif isinstance(actuator, LoadInput):
+                at.attempt(partial(actuator.check, description.loads, layout))
             elif not isinstance(actuator, LoopForce):
                 at.attempt(partial(fit, actuator))
         for name, load in description.loads.items():

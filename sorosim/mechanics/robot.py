@@ -296,7 +296,9 @@ class Robot(StateQuantities):
         """Mass matrix (ndof, ndof) at q."""
         return inertia.mass_matrix(self.engine, self.coordinates(q))
 
-    def inverse_dynamics(self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0) -> Array:
+    def inverse_dynamics(
+        self, q: Values, qd: Values, *, qdd: Values, u: Values | None = None, t: Number = 0.0
+    ) -> Array:
         """Generalised forces tau = M qdd - F that produce a motion, O(n) (docs/theory.md, 4).
 
         F holds Coriolis forces, gravity and loads; stiffness, damping and actuation are in `internal_force`.
@@ -305,6 +307,8 @@ class Robot(StateQuantities):
         ----------
         q, qd, qdd : (ndof,) array_like or mapping
             Coordinates, rates, accelerations. [rad, m or strain coefficient; per s; per s^2]
+        u : array_like, or mapping of actuator name to float or str
+            Inputs, for loads that they scale (`LoadInput`); missing ones are zero.
         t : float or str
             Time, for loads that depend on it [s].
 
@@ -313,15 +317,13 @@ class Robot(StateQuantities):
         (ndof,) ndarray
             Conjugate to the coordinates. [N m, N]
         """
-        state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
-        return self.engine.evaluate(task.INVERSE, *state, self.inputs(None), self._time(t)).tau
+        return self.engine.evaluate(task.INVERSE, *arguments.motion(self, q, qd, qdd, u, t)).tau
 
     def inverse_dynamics_derivatives(
-        self, q: Values, qd: Values, *, qdd: Values, t: Number = 0.0
+        self, q: Values, qd: Values, *, qdd: Values, u: Values | None = None, t: Number = 0.0
     ) -> records.InverseDynamicsDerivatives:
         """Inverse dynamics and its derivatives by q, qd and qdd (the mass matrix); see `inverse_dynamics`."""
-        state = self.coordinates(q), self.coordinates(qd, "qd", order=1), self.coordinates(qdd, "qdd", order=2)
-        out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *state, self.inputs(None), self._time(t))
+        out = self.engine.evaluate(task.INVERSE_DERIVATIVES, *arguments.motion(self, q, qd, qdd, u, t))
         return records.InverseDynamicsDerivatives(out.tau, out.by_q, out.by_qd, out.mass)
 
     def forward_dynamics(
@@ -414,8 +416,8 @@ class Robot(StateQuantities):
         return forward.SOLVE_MASS[chosen](self.engine, position, right.reshape(self.ndof, -1)).reshape(right.shape)
 
     def hybrid_dynamics(
-        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0,
-        algorithm: str | None = None,
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, u: Values | None = None,
+        t: Number = 0.0, algorithm: str | None = None,
     ) -> records.HybridDynamics:  # fmt: skip
         """Dynamics where some accelerations are known and some forces (docs/theory.md, 6, last lines).
 
@@ -430,8 +432,8 @@ class Robot(StateQuantities):
             are: internal ones too), read elsewhere.
         known : sequence of int, or mask (ndof,)
             Coordinates whose acceleration is known.
-        t : float or str
-            Time, for loads that depend on it [s].
+        u, t : optional
+            As in `inverse_dynamics`.
         algorithm : {"articulated", "composite"}, optional
             See `forward_dynamics`; loops are left open. Default: the first, which is the faster one at all sizes.
 
@@ -441,19 +443,18 @@ class Robot(StateQuantities):
             qdd and tau of all coordinates.
         """
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
-        return forward.HYBRID[chosen](self.engine, *arguments.hybrid(self.engine, q, qd, qdd, tau, known, t))
+        return forward.HYBRID[chosen](self.engine, *arguments.hybrid(self, q, qd, qdd, tau, known, u, t))
 
     def hybrid_dynamics_derivatives(
-        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, t: Number = 0.0,
-        algorithm: str | None = None,
+        self, q: Values, qd: Values, *, qdd: Values, tau: ArrayLike, known: ArrayLike, u: Values | None = None,
+        t: Number = 0.0, algorithm: str | None = None,
     ) -> records.HybridDynamicsDerivatives:  # fmt: skip
         """Hybrid dynamics and its derivatives by q, qd and what is given; see `hybrid_dynamics`."""
         chosen = forward.choose_algorithm(self.engine, algorithm, forward.HYBRID, forward.FASTEST_HYBRID, closes=False)
-        state = arguments.hybrid(self.engine, q, qd, qdd, tau, known, t)
-        return forward.hybrid_derivatives(self.engine, chosen, *state)
+        return forward.hybrid_derivatives(self.engine, chosen, *arguments.hybrid(self, q, qd, qdd, tau, known, u, t))
 
     def internal_force(self, q: Values, qd: Values, *, u: Values | None = None, t: Number = 0.0) -> Array:
-        """Internal force B u - K q - D qd (ndof,): actuation, elasticity, damping (docs/theory.md, 6)."""
+        """Internal force B u - K q - D qd (ndof,): actuation but for loads, elasticity, damping (docs/theory.md, 6)."""
         self._time(t)
         return self.engine.internal(self.coordinates(q), self.coordinates(qd, "qd", order=1), self.inputs(u)).tau
 

@@ -63,7 +63,9 @@ def body_wrenches(robot: Robot, name: str, q: Array, qd: Array, t: float = 0.0) 
     """Wrenches (6,) of a load on its nodes, each in the axes of the node, where they are not zero."""
     engine = robot.engine
     engine.sweep(q, qd, 0)
-    world = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace).wrench
+    world = engine.loading.load_external(
+        name, engine.ndof, t, engine.gravity, robot.inputs(None), engine.workspace
+    ).wrench
     g, _ = node_motion(robot, q, qd)
     found = {}
     for k in np.flatnonzero(world.any(axis=1)):

@@ -142,7 +142,10 @@ def test_equilibria_are_those_of_a_rod_of_that_length(kind):
     assert_allclose(longer.tip(), whole.tip(), rtol=0.0, atol=1e-9 * 0.3)
     # and the loads that are shown add up to those of all of it
     totals = [
-        [eq.robot.engine.load_wrenches(name, 0.0, eq.q, 0.0 * eq.q)[:, 3:].sum(axis=0) for name in ("jet", "water")]
+        [
+            eq.robot.engine.load_wrenches(name, 0.0, eq.q, 0.0 * eq.q, eq.u)[:, 3:].sum(axis=0)
+            for name in ("jet", "water")
+        ]
         for eq in (longer, whole)
     ]
     assert_allclose(*totals, rtol=0.0, atol=1e-9)

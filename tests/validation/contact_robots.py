@@ -46,4 +46,6 @@ def total_wrench(robot: Robot, q: Any, qd: Any) -> np.ndarray:
     """Sum (6,) of the wrenches on all nodes, about the world's origin, of contacts alone."""
     engine = robot.engine
     engine.sweep(np.asarray(q, float), np.asarray(qd, float), 0)
-    return engine.loading.load_external("touch", robot.ndof, 0.0, engine.gravity, engine.workspace).wrench.sum(axis=0)
+    return engine.loading.load_external(
+        "touch", robot.ndof, 0.0, engine.gravity, robot.inputs(None), engine.workspace
+    ).wrench.sum(axis=0)

@@ -319,7 +319,7 @@ def _nonfinite_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
             return
     if np.isfinite(q).all() and np.isfinite(qd).all():
         for name in robot.description.loads:
-            if not np.isfinite(_load(robot, name, t, q, qd)):
+            if not np.isfinite(_load(robot, name, t, q, qd, u)):
                 yield f"the load '{name}' is infinite or NaN"
 
 
@@ -330,24 +330,27 @@ def _nonfinite_coordinate(system: OdeSystem, t: float, x: Array) -> list[str]:
     return [f"'{system.robot.coordinate_names[k]}' became infinite or NaN" for k in bad[:1]]
 
 
-def _load(robot: Robot, name: str, t: float, q: Array, qd: Array) -> float:
+def _load(robot: Robot, name: str, t: float, q: Array, qd: Array, u: Array) -> float:
     """The largest number in the wrenches of a load; 0 where it raises an error, which is reported elsewhere."""
     try:
-        return float(np.abs(robot.engine.load_wrenches(name, t, q, qd)).max(initial=0.0))
+        return float(np.abs(robot.engine.load_wrenches(name, t, q, qd, u)).max(initial=0.0))
     except SorosimError:
         return 0.0
 
 
 def _growing_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
     """Inputs and loads that grow without bound towards a time."""
-    now, before = (np.abs(np.asarray(system.inputs.value(moment))) for moment in (t, EARLIER_PART * t))
-    for name, unit, a, b in zip(system.robot.actuator_names, system.robot.actuator_units, now, before, strict=True):
+    now, before = (np.asarray(system.inputs.value(moment)) for moment in (t, EARLIER_PART * t))
+    named = zip(system.robot.actuator_names, system.robot.actuator_units, abs(now), abs(before), strict=True)
+    for name, unit, a, b in named:
         if np.isfinite(a) and a > BLOW_UP * b > 0.0:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
     q, qd = system.coordinates(t, x)[:2]
     if np.isfinite(q).all() and np.isfinite(qd).all():
-        for name in system.robot.description.loads:
-            a, b = (_load(system.robot, name, moment, q, qd) for moment in (t, EARLIER_PART * t))  # in the same state
+        scaled = system.robot.engine.loading.inputs  # by inputs, which are looked at above
+        for name in (name for name in system.robot.description.loads if name not in scaled):
+            # in the same state
+            a, b = (_load(system.robot, name, moment, q, qd, now) for moment in (t, EARLIER_PART * t))
             if np.isfinite(a) and a > BLOW_UP * b > 0.0:
                 yield f"the load '{name}' has grown {a / b:.2g}-fold"
 
@@ -444,7 +447,7 @@ def _greatest_force(system: OdeSystem, t: float, x: Array, index: int) -> str:
         forces[f"forces of the actuator '{name}'"] = engine.internal(q, qd, one).tau[index] - passive
     for name in engine.loading.loads:
         engine.sweep(q, qd, POSES)
-        wrench = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace).wrench.copy()
+        wrench = engine.loading.load_external(name, engine.ndof, t, engine.gravity, u, engine.workspace).wrench.copy()
         engine.sweep(q, unit, POSES)
         forces[f"forces of the load '{name}'"] = float(np.sum(wrench * engine.loading.twists(engine.workspace)))
     if robot.n_multipliers:

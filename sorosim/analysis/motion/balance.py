@@ -190,12 +190,12 @@ def _slope(run: Run, rows: IntArray) -> float:
     """
     slopes, engine, seconds = [], run.robot.engine, rate_time(run.robot, run.options["closing_time"])
     zero, none = np.zeros(engine.ndof), np.zeros(engine.n_actuators)
-    for q, qd in zip(run.q[rows], run.qd[rows], strict=True):
+    for q, qd, u in zip(run.q[rows], run.qd[rows], run.u[rows], strict=True):
         internal = engine.unactuated.internal(q, zero, none).tau.copy()
         largest = 0.0
         # at rest all forces balance, and the energy changes all the same where loads do work
         for one in (engine, engine.unloaded):
-            rest, momentum = (one.evaluate(task.INVERSE, q, zero, qdd, none).tau for qdd in (zero, qd))
+            rest, momentum = (one.evaluate(task.INVERSE, q, zero, qdd, u).tau for qdd in (zero, qd))
             largest = max(largest, float(np.abs(rest - internal).sum() + np.abs(momentum - rest).sum() / seconds))
         slopes.append(largest)
     return float(np.median(slopes))

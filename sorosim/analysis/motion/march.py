@@ -178,7 +178,8 @@ class RobotMarch:
         """Loads and actuators that Python computes."""
         engine, loading, external = self.engine, self.engine.loading, march.external
         if loading:
-            engine.load_values(q, qd, t, external, tangents=tangents)
+            # a jump of inputs changes the loads that they scale itself, from those of the inputs before
+            engine.load_values(q, qd, march.end.u, t, external, tangents=tangents)
         if loading.actuators:
             loading.actuate(external, engine.tree, q, qd, u, engine.actuator_names, tangents)
 

@@ -318,6 +318,7 @@ class Declared(metaclass=DeclaredType):
     title: ClassVar[str] = ""  # of its section in the page of the file format
     label: ClassVar[str] = ""  # in errors, where it has no name and no kind
     is_named: ClassVar[bool] = False  # whether it keeps the name under which a file has it
+    short: ClassVar[str] = ""  # its only key, whose value may stand for all of it in a file
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
@@ -391,6 +392,9 @@ class Declared(metaclass=DeclaredType):
         """The part that data describe; INVALID if they are refused, which is noted."""
         if isinstance(data, cls):
             return data
+        if cls.short and not isinstance(data, Mapping):
+            value = cls.declaration()[cls.short].type.read(data, at)
+            return INVALID if value is INVALID else at.attempt(lambda: cls.make({cls.short: value}, at))
         if not isinstance(data, Mapping):
             return at.fail(cls.expected() if at.scope.is_file else f"a {cls.__name__}", shown(data))
         return cls.read_keys(data, at)
@@ -477,7 +481,7 @@ class Declared(metaclass=DeclaredType):
                     out |= key.type.give(value, key, writer)
                 except ModelError as error:
                     raise error.inside(key.name) from None
-        return out
+        return out[self.short] if self.short else out
 
 
 @cache

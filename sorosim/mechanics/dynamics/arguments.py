@@ -114,15 +114,26 @@ def driven_accelerations(engine: Engine, given: object, actuators: Mapping[str, 
     return partition, qdd
 
 
+def motion(
+    robot: Operated, q: Values, qd: Values, qdd: Values, u: Values | None, t: float | str
+) -> tuple[Array, Array, Array, Array, float]:
+    """State, accelerations, inputs and time."""
+    time = amount("t", t, "time")
+    return *state(robot.engine, q, qd), coordinates(robot.engine, qdd, "qdd", 2), inputs_of(robot, u, t=time), time
+
+
 def hybrid(
-    engine: Engine, q: Values, qd: Values, qdd: Values, tau: ArrayLike, known: ArrayLike, t: float | str
-) -> tuple[Array, Array, Array, Array, float, Mask]:
-    """State, known accelerations, forces of the other coordinates, time, and which accelerations are known."""
+    robot: Operated, q: Values, qd: Values, qdd: Values, tau: ArrayLike, known: ArrayLike, u: Values | None,
+    t: float | str,
+) -> tuple[Array, Array, Array, Array, Array, float, Mask]:  # fmt: skip
+    """State, known accelerations, forces of the others, inputs, time, and which accelerations are known."""
+    engine = robot.engine
     mask = np.zeros(engine.ndof, dtype=np.bool_)
     mask[indices("known", known, engine.ndof)] = True
     accelerations, forces = coordinates(engine, qdd, "qdd", 2), vector("tau", tau, engine.ndof)
     time = amount("t", t, "time")
-    return *state(engine, q, qd), np.where(mask, accelerations, 0.0), np.where(mask, 0.0, forces), time, mask
+    given = np.where(mask, accelerations, 0.0), np.where(mask, 0.0, forces), inputs_of(robot, u, t=time)
+    return *state(engine, q, qd), *given, time, mask
 
 
 def initial_values(engine: Engine, where: str, block: Mapping[str, float]) -> Array:

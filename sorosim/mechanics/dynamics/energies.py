@@ -164,7 +164,7 @@ class PowerEvaluator:
         n_rows = len(self.engine.tree.segment) + len(self.engine.layout.material_rows)
         acting, lost, lost_by_contacts, twists = np.zeros((4, len(q), n_rows, 6))
         for k, wrenches in enumerate((acting, lost, lost_by_contacts)):
-            self._add_wrenches(k, t, q, qd, wrenches, twists)
+            self._add_wrenches(k, t, q, qd, u, wrenches, twists)
         for k in range(len(q) if self.loading.others else 0):
             self._add_others(t[k], q[k], qd[k], acting[k], lost[k], twists[k])
         of_nodes = acting - lost, -(lost + lost_by_contacts), twists
@@ -176,7 +176,7 @@ class PowerEvaluator:
         zero = np.zeros_like(q)
         return self.engine.internal(q, qd, u).tau - self.engine.evaluate(task.INTERNAL, q, qd, zero, u).tau
 
-    def _add_wrenches(self, k: int, t: Array, q: Array, qd: Array, wrenches: Array, twists: Array) -> None:
+    def _add_wrenches(self, k: int, t: Array, q: Array, qd: Array, u: Array, wrenches: Array, twists: Array) -> None:
         """World wrenches (k, n, 6) by the laws of one pack, and the twists along which they act."""
         part, engine = self._packs[k], self.engine
         if not (len(part.laws.row) or len(part.laws.surfaces.group)):
@@ -185,8 +185,8 @@ class PowerEvaluator:
         for row, time in enumerate(t if varying.size else ()):
             varying[row] = part.signals.jets(time)
         self._call(
-            load_wrenches, engine.tree, part.laws, engine.gravity, t, q, qd, varying, engine.workspace,
-            self._workspaces[k], self._stack, wrenches, twists,
+            load_wrenches, engine.tree, part.laws, engine.gravity, t, q, qd, np.ascontiguousarray(u), varying,
+            engine.workspace, self._workspaces[k], self._stack, wrenches, twists,
         )  # fmt: skip
 
     def _add_others(self, t: float, q: Array, qd: Array, acting: Array, dissipated: Array, twists: Array) -> None:
@@ -236,10 +236,10 @@ def influx(engine: Engine, q: Array, qd: Array) -> Array:
     return out
 
 
-def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, lost: bool = False) -> float:
+def load_power(engine: Engine, name: str, t: float, q: Array, qd: Array, u: Array, lost: bool = False) -> float:
     """Power of one load, or of that part of it that is lost [W]."""
     engine.sweep(q, qd, POSES)
-    external = engine.loading.load_external(name, engine.ndof, t, engine.gravity, engine.workspace, lost)
+    external = engine.loading.load_external(name, engine.ndof, t, engine.gravity, u, engine.workspace, lost)
     return float(np.sum(external.wrench * engine.loading.twists(engine.workspace)))
 
 

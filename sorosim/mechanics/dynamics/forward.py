@@ -120,28 +120,27 @@ def solve_by_articulated(engine: Engine, q: Array, B: Array) -> Array:
 
 
 def hybrid_by_composite(
-    engine: Engine, q: Array, qd: Array, qdd: Array, tau: Array, t: float, known: Mask
+    engine: Engine, q: Array, qd: Array, qdd: Array, tau: Array, u: Array, t: float, known: Mask
 ) -> HybridDynamics:
-    """Hybrid dynamics by composite bodies, then inverse dynamics."""
-    u = np.zeros(engine.n_actuators)
+    """Hybrid dynamics by composite bodies, then inverse dynamics; u: inputs of loads."""
     out = engine.evaluate(task.HYBRID, q, qd, qdd, u, t, known=known, tau=tau)
     return HybridDynamics(out.qdd, engine.evaluate(task.INVERSE, q, qd, out.qdd, u, t).tau)
 
 
 def hybrid_by_articulated(
-    engine: Engine, q: Array, qd: Array, qdd: Array, tau: Array, t: float, known: Mask
+    engine: Engine, q: Array, qd: Array, qdd: Array, tau: Array, u: Array, t: float, known: Mask
 ) -> HybridDynamics:
     """Hybrid dynamics by articulated bodies."""
-    return engine.companion(Articulation).motion(q, qd, qdd, np.zeros(engine.n_actuators), t, known, tau)
+    return engine.companion(Articulation).motion(q, qd, qdd, u, t, known, tau)
 
 
 def hybrid_derivatives(
-    engine: Engine, algorithm: str, q: Array, qd: Array, qdd: Array, tau: Array, t: float, known: Mask
+    engine: Engine, algorithm: str, q: Array, qd: Array, qdd: Array, tau: Array, u: Array, t: float, known: Mask
 ) -> HybridDynamicsDerivatives:
     """Hybrid dynamics and its derivatives by q, qd and what is prescribed: accelerations `known`, elsewhere forces."""
-    u, n, free = np.zeros(engine.n_actuators), engine.ndof, np.flatnonzero(~known)
+    n, free = engine.ndof, np.flatnonzero(~known)
     if algorithm == "articulated":
-        accelerations = hybrid_by_articulated(engine, q, qd, qdd, tau, t, known).qdd
+        accelerations = hybrid_by_articulated(engine, q, qd, qdd, tau, u, t, known).qdd
     else:
         accelerations = engine.evaluate(task.HYBRID, q, qd, qdd, u, t, known=known, tau=tau).qdd
     inverse = engine.evaluate(task.INVERSE_DERIVATIVES, q, qd, accelerations, u, t)

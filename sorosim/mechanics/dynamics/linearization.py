@@ -80,6 +80,13 @@ def balanced(
     return engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, zero, u, multiplier=multiplier), multiplier, independent
 
 
+def input_matrix(engine: Engine, q: Array, qd: Array, u: Array, t: float = 0.0) -> Array:
+    """Generalised forces (ndof, n_actuators) of unit inputs beyond u, those that scale loads as well."""
+    if not engine.loading.inputs:
+        return engine.internal(q, qd, u, True).B
+    return engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, engine.zero_rates, u, t).B
+
+
 def balance_tolerance(engine: Engine, out: Evaluation, q: Array, qd: Array, u: Array) -> tuple[float, float]:
     """The largest force at work in a state, and up to which force what is left of it in a residual `out` is nothing.
 

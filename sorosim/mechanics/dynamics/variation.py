@@ -150,9 +150,9 @@ class VariedEngine:
         forward_sweep(varied.tree, q, qd, qdd, varied.gravity, COLUMNS, varied.workspace)
         external.wrench[:] = 0.0
         if engine.loading:
-            engine.load_values(q, qd, t, real)
+            engine.load_values(q, qd, u, t, real)
             external.wrench[:] = real.wrench + 1j * STEP * self._carried(real)
-        external.wrench[:] += 1j * STEP * self._changed(q, qd, t)
+        external.wrench[:] += 1j * STEP * self._changed(q, qd, u, t)
         if engine.loading.actuators:
             engine.loading.actuate(real, engine.tree, q, qd, u, engine.actuator_names)
             external.section[:] = real.section + 1j * STEP * self._strained(real, q, qd)
@@ -181,7 +181,7 @@ class VariedEngine:
             change[-len(flowing) :] += real.wrench[-len(flowing) :] * derivative(ratio) / ratio.real
         return change
 
-    def _changed(self, q: Array, qd: Array, t: float) -> Array | float:
+    def _changed(self, q: Array, qd: Array, u: Array, t: float) -> Array | float:
         """How wrenches (n, 6) change because their laws do."""
         if not self.loads_change:
             return 0.0
@@ -190,7 +190,7 @@ class VariedEngine:
         external: ExternalForces = _complex(varied.make_external(len(ws.pose) - 1, ndof))
         clear_external(external)
         self.engine.sweep(q, qd, POSES)
-        varied.add_packed(varied.packed, external, t, self.varied.gravity, ws)
+        varied.add_packed(varied.packed, external, t, self.varied.gravity, u, ws)
         return derivative(external.wrench)
 
     def _strained(self, real: ExternalForces, q: Array, qd: Array) -> Array:

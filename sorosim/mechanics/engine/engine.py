@@ -17,6 +17,7 @@ from sorosim.base.complex_step import number_type
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.compiled import InPython, check_actuator, compile_rod_actuators
 from sorosim.mechanics.actuation.joint_force import JointForce, compile_motors
+from sorosim.mechanics.actuation.load_input import LoadInput, scaled_loads
 from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.rotation_servos import RotationServos, add_rotation_servos
 from sorosim.mechanics.actuation.route import with_points_for_routes
@@ -44,9 +45,9 @@ from sorosim.mechanics.kernels.loops import Closure, make_closure
 from sorosim.mechanics.kernels.probe import PLACE, probe
 from sorosim.mechanics.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
 from sorosim.mechanics.kernels.saddle import Saddle, make_saddle
-from sorosim.mechanics.kernels.tree import FLOWING, Tree, Workspace, make_workspace
+from sorosim.mechanics.kernels.tree import Tree, Workspace, make_workspace
 from sorosim.mechanics.loads.base import Load
-from sorosim.mechanics.model.compile import compile_tree, is_rigid, segment_strains
+from sorosim.mechanics.model.compile import compile_tree, segment_strains, with_added_inertia
 from sorosim.mechanics.model.layout import MERGE, Layout
 from sorosim.mechanics.model.link import Link
 
@@ -64,18 +65,6 @@ class Places(NamedTuple):
     strain: Array
 
 
-def _with_added_inertia(tree: Tree, added: Mapping[int, Array]) -> Tree:
-    """The tree with the inertia (6, 6) of the fluid that moves with its nodes."""
-    inertia, segment = tree.inertia.copy(), tree.segment.copy()
-    for node, of_fluid in added.items():
-        inertia[node] += of_fluid
-    segment["massless_end"][list(added)] = 0
-    for node in added:
-        if segment["rigid"][node] != FLOWING:
-            segment["rigid"][node] = is_rigid(inertia[node])
-    return tree._replace(inertia=inertia, segment=segment)
-
-
 class Engine:
     """Arrays of a robot and the calls on them. Safe to share between threads: each has its own workspace."""
 
@@ -89,7 +78,8 @@ class Engine:
         self.tree, elastic, layout = compile_tree(links, places)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
         loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
-        in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in motors and i not in loop_motors}
+        of_loads = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoadInput)}
+        in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in {*motors, *loop_motors, *of_loads}}
         self.actuator_names = tuple(actuators)
         for i, actuator in in_rods.items():
             check_actuator(self.actuator_names[i], actuator, layout)
@@ -116,11 +106,12 @@ class Engine:
         others = {i: motor for i, motor in motors.items() if i not in turning}
         self.elastic = elastic._replace(laws=compile_motors(others, self.actuator_names, self.layout, elastic.laws))
         in_python: list[InPython | RotationServos] = [*self.actuators_in_rods, *self.rotation_servos]
-        self.loading = Loading(loads, self.layout, self.rod_actuators, in_python)
+        scaled = scaled_loads(of_loads, self.actuator_names, loads, self.layout)
+        self.loading = Loading(loads, self.layout, self.rod_actuators, in_python, scaled)
         # what has weight; the fluid that moves with the robot has none
         self.gravitational_inertia = self.tree.inertia
         if self.loading.added:
-            self.tree = _with_added_inertia(self.tree, self.loading.added)
+            self.tree = with_added_inertia(self.tree, self.loading.added)
         self.ndof = int(self.tree.rows.shape[0])
         self.n_actuators = len(actuators)
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
@@ -325,13 +316,12 @@ class Engine:
     # -- dynamics --------------------------------------------------------------------------------------------------
 
     def load_values(
-        self, q: Array, qd: Array, t: float, external: ExternalForces, scale: float = 1.0,
-        sliding: SlipState | None = None,
-        tangents: bool = True,
+        self, q: Array, qd: Array, u: Array, t: float, external: ExternalForces, scale: float = 1.0,
+        sliding: SlipState | None = None, tangents: bool = True,
     ) -> None:  # fmt: skip
         """Wrenches and tangents of loads; contacts do not scale, and take rates from `sliding`, if there is one."""
         self.sweep(q, qd, POSES)
-        self.loading.fill(external, t, self.gravity, self.workspace, scale, tangents)
+        self.loading.fill(external, t, self.gravity, u, self.workspace, scale, tangents)
         if sliding is not None:
             external.D[:] = 0.0
             external.coupling.rate[: external.coupling.counts["n_pairs"]] = 0.0
@@ -419,7 +409,7 @@ class Engine:
         external = self.external
         gravity = self.gravity if scale == 1.0 else scale * self.gravity
         if what.loaded and self.loading:
-            self.load_values(q, qd, t, external, scale, sliding, what.tangents)
+            self.load_values(q, qd, u, t, external, scale, sliding, what.tangents)
         if self.loading.actuators:
             self.loading.actuate(external, self.tree, q, qd, u, self.actuator_names, what.tangents)
         closing = self._no_closing if closing is None else closing
@@ -482,6 +472,8 @@ class Engine:
         # the residual less inverse dynamics: both run the sweeps that forces of loops need
         residual = self.evaluate(task.RESIDUAL_DERIVATIVES if derivatives else task.RESIDUAL, q, qd, zero, u)
         tree = self.evaluate(task.INVERSE_DERIVATIVES if derivatives else task.INVERSE, q, qd, zero, u)
+        if derivatives:
+            residual.B[:, list(self.loading.inputs.values())] = 0.0  # of loads, which are external
         return residual._replace(
             tau=tree.tau - residual.tau, by_q=tree.by_q - residual.by_q, by_qd=tree.by_qd - residual.by_qd
         )
@@ -575,13 +567,15 @@ class Engine:
         """Number of joints and rods that have coordinates."""
         return int(np.count_nonzero(self.tree.block["n"]))
 
-    def load_wrenches(self, name: str, t: float, q: Array, qd: Array, sliding: SlipState | None = None) -> Array:
-        """Wrenches (n, 6) of a load on its nodes, see `Loading.nodes_of`, in their own frames."""
+    def load_wrenches(
+        self, name: str, t: float, q: Array, qd: Array, u: Array, sliding: SlipState | None = None
+    ) -> Array:
+        """Wrenches (n, 6) of a load under inputs u on its nodes, see `Loading.nodes_of`, in their own frames."""
         nodes = self.loading.nodes_of(name)
         if name not in self.loading.compiled or not self.loading.compiled[name].contacts:
             sliding = None
         g = self.poses(nodes, q, qd if sliding is None else sliding.rates)[0]
-        external = self.loading.load_external(name, self.ndof, t, self.gravity, self.workspace, sliding=sliding)
+        external = self.loading.load_external(name, self.ndof, t, self.gravity, u, self.workspace, sliding=sliding)
         w = self.loading.on_nodes(external.wrench)[nodes]
         moment = w[:, :3] - np.cross(g[:, :3, 3], w[:, 3:])
         return np.concatenate([np.einsum("nji,nj->ni", g[:, :3, :3], x) for x in (moment, w[:, 3:])], axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -97,12 +98,13 @@ class Packed(NamedTuple):
     laws: LoadLaws
     signals: Motion
     pairs: IntArray  # (n, 2)
+    inputs: Records  # (n,) kernels.external.INPUT_ROW
 
 
 def pack(laws: Sequence[CompiledLaw], layout: Layout) -> Packed:
     """Compile laws."""
-    packed, signals, pairs = compile_load_laws(laws, layout.material_rows)
-    return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2))
+    packed, signals, pairs, inputs = compile_load_laws(laws, layout.material_rows)
+    return Packed(packed, Motion(signals), np.array(pairs, dtype=np.int64).reshape(-1, 2), inputs)
 
 
 class Loading:
@@ -110,12 +112,14 @@ class Loading:
 
     def __init__(
         self, loads: Mapping[str, Load], layout: Layout, rod_actuators: RodActuators,
-        actuators: Sequence[InPython | RotationServos],
+        actuators: Sequence[InPython | RotationServos], inputs: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.layout, self.actuators = layout, actuators
+        self.inputs = dict(inputs or {})  # actuators by the loads that they scale
         self.n_loops = 0  # of the robot, set once they are known
         self.loads = {name: bind_checked(name, load, layout) for name, load in loads.items()}
-        self.compiled = {name: law for name, load in self.loads.items() if (law := compiled_law(load)) is not None}
+        laws = ((name, compiled_law(load)) for name, load in self.loads.items())
+        self.compiled = {name: replace(law, input=self.inputs.get(name, -1)) for name, law in laws if law is not None}
         self.others: dict[str, Any] = {name: load for name, load in self.loads.items() if name not in self.compiled}
         self._local = threading.local()
         self._apart: dict[tuple[str, bool], Packed] = {}  # laws of single loads, or of what of them is lost
@@ -175,25 +179,27 @@ class Loading:
         """Room for what acts on a robot of so many nodes, or for those laws of it that are packed apart."""
         n_rows = sum(len(actuator.rows) for actuator in self.actuators)
         between = self.pairs if packed is None else packed.pairs
-        surfaces = (self.packed if packed is None else packed).laws.surfaces
+        packed = self.packed if packed is None else packed
+        surfaces = packed.laws.surfaces
         elements = len(surfaces.core) + len(surfaces.solid)
         contact = make_contact_workspace(surfaces, FEWEST_CONTACTS + CONTACTS_EACH * elements)
         coupling = make_coupling(between, len(contact.entry), self.n_loops, ndof)
         n = n_nodes + len(self.layout.material_rows) if self.loads else 0
-        return make_external(n, coupling, n_rows, make_actuator_workspace(self.rod_actuators), contact)
+        return make_external(n, coupling, n_rows, make_actuator_workspace(self.rod_actuators), contact, packed.inputs)
 
     def fill(
-        self, external: ExternalForces, t: float, gravity: Array, ws: Workspace, scale: float = 1.0,
+        self, external: ExternalForces, t: float, gravity: Array, u: Array, ws: Workspace, scale: float = 1.0,
         tangents: bool = True,
     ) -> None:  # fmt: skip
-        """All loads but contacts, after a sweep of poses, multiplied by `scale`."""
+        """All loads but contacts under inputs u (n_actuators,), after a sweep of poses, multiplied by `scale`."""
         self._clear(external)
-        self.add_packed(self.packed, external, t, gravity, ws)
+        self.add_packed(self.packed, external, t, gravity, u, ws)
         for name in self.others:
             self.add_python_load(name, external, t, ws, tangents)
         if scale != 1.0:
             n_pairs, coupling = external.coupling.counts["n_pairs"], external.coupling
-            for part in (external.wrench, external.K, external.D, coupling.right[:n_pairs], coupling.rate[:n_pairs]):
+            between = coupling.right[:n_pairs], coupling.rate[:n_pairs]
+            for part in (external.wrench, external.K, external.D, external.input_wrench, *between):
                 part *= scale
 
     def add_contacts(self, packed: Packed, external: ExternalForces, ws: Workspace, tangents: bool = True) -> None:
@@ -208,11 +214,14 @@ class Loading:
                 most = f"{len(external.contact.entry)} contacts and {len(external.contact.pair)} pairs nearby"
                 raise ModelError("loads", f"at most {most}", "more", hint)
 
-    def add_packed(self, packed: Packed, external: ExternalForces, t: float, gravity: Array, ws: Workspace) -> None:
+    def add_packed(
+        self, packed: Packed, external: ExternalForces, t: float, gravity: Array, u: Array, ws: Workspace
+    ) -> None:
         """Compiled laws."""
         if len(packed.laws.row):
             stack = np.zeros((self.depth, 3))
-            self._add_laws(packed.laws, float(t), packed.signals.jets(t), gravity, ws, stack, external)
+            inputs = np.array(u, dtype=float)  # kernels are compiled for writable arrays only
+            self._add_laws(packed.laws, float(t), packed.signals.jets(t), gravity, inputs, ws, stack, external)
 
     def add_python_load(
         self, name: str, external: ExternalForces, t: float, ws: Workspace, tangents: bool = True
@@ -436,7 +445,7 @@ class Loading:
     # -- one load --------------------------------------------------------------------------------------------------
 
     def load_external(
-        self, name: str, ndof: int, t: float, gravity: Array, ws: Workspace, lost: bool = False,
+        self, name: str, ndof: int, t: float, gravity: Array, u: Array, ws: Workspace, lost: bool = False,
         sliding: SlipState | None = None,
     ) -> ExternalForces:  # fmt: skip
         """Wrenches of one load, or of that part of it whose work is lost, after a sweep of poses.
@@ -452,7 +461,7 @@ class Loading:
                 self._apart[key] = pack([law.losses if lost else law], self.layout)
             packed = self._apart[key]
             external = self._workspace_of(name, lost, n, ndof, packed)
-            self.add_packed(packed, external, t, gravity, ws)
+            self.add_packed(packed, external, t, gravity, u, ws)
             self.set_stick_state(external, self._stick_state(name, sliding), sliding is not None)
             self.add_contacts(packed, external, ws)
             self.set_stick_state(external, None)

@@ -12,6 +12,7 @@ from sorosim.base.signals.evaluation import evaluate_signals
 from sorosim.mechanics.kernels import newmark as nm
 from sorosim.mechanics.kernels import relaxation as rl
 from sorosim.mechanics.kernels.evaluate import DONE, forward
+from sorosim.mechanics.kernels.external import change_inputs
 from sorosim.mechanics.kernels.forces import multiply_blocks
 from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
 from sorosim.mechanics.kernels.small import clear, copy
@@ -117,6 +118,7 @@ def apply_input_jump(model, march, ws) -> int:
         copy(state.qdd_begin, before)
     else:
         copy(state.qdd, before)
+    change_inputs(march.external, u, march.inputs)
     for i in range(u.shape[0]):
         u[i] = march.inputs[i, 0]
     failed = accelerations(model, march, ws, False, False, looped and not fresh, fresh)

@@ -16,6 +16,7 @@ from sorosim.mechanics.kernels import transport
 from sorosim.mechanics.kernels.couplings import coupling_matrices
 from sorosim.mechanics.kernels.derivatives import derivative_sweep
 from sorosim.mechanics.kernels.dynamics import composite_mass_matrix, point_quantities, project_wrenches
+from sorosim.mechanics.kernels.external import input_columns
 from sorosim.mechanics.kernels.forces import Internal, add_blocks, internal_forces, multiply_blocks
 from sorosim.mechanics.kernels.joints import add_turned_tangents
 from sorosim.mechanics.kernels.kinematics import COLUMN_JETS, COLUMNS, SCREWS, forward_sweep
@@ -203,6 +204,7 @@ def inverse_derivatives(system, state, moving, looped, with_rates, with_mass, ex
     by_rates = moving or (loaded and with_rates)
     derivative_sweep(tree, moving, loaded, by_rates, with_mass, ws, out.tau, out.by_q, out.by_qd, out.mass)
     transport.add_to_derivatives(system, state, out.qdd, external, moving, with_mass, ws, out)
+    input_columns(tree, external, ws, out.B)
     if looped:
         lp.subtract_coupling_forces(loops, closure, out.tau)
         lp.loop_couplings(loops, closure, ws, False, external.coupling)

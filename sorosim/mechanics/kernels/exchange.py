@@ -36,17 +36,17 @@ def material_node(tree, i):
 
 
 @kernel_lazy("loads")
-def load_wrenches(tree, laws, gravity, t, q, qd, varying, ws, external, stack, wrench, twist) -> None:
+def load_wrenches(tree, laws, gravity, t, q, qd, u, varying, ws, external, stack, wrench, twist) -> None:
     """World wrenches (k, n, 6) of loads, and the twists along which they act, in k states at times t (k,).
 
-    varying : (k, n_signals, 3) signals of the laws; external, stack : scratch, as of `add_load_laws`. Rows are those of
-    `ExternalForces.wrench`.
+    u : (k, n_actuators); varying : (k, n_signals, 3) signals of the laws; external, stack : scratch, as of
+    `add_load_laws`. Rows are those of `ExternalForces.wrench`.
     """
     n_nodes = tree.segment.shape[0]
     for k in range(q.shape[0]):
         clear_external(external)
         forward_sweep(tree, q[k], qd[k], qd[k], gravity, POSES, ws)
-        add_load_laws(laws, t[k], varying[k], gravity, ws, stack, external)
+        add_load_laws(laws, t[k], varying[k], gravity, u[k], ws, stack, external)
         if laws.surfaces.group.shape[0] > 0:
             external.contact.counts.no_tangents = True
             add_contacts(laws.surfaces, ws, external)

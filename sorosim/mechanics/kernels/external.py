@@ -6,13 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sorosim.base.compiled import by_reference, kernel_in_place, kernel_inline
+from sorosim.base.arrays import Records
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_inline, record
 from sorosim.mechanics.kernels.couplings import Coupling, clear_couplings
 from sorosim.mechanics.kernels.kinematics import body_columns, compose_into, homogeneous, relative_into
 from sorosim.mechanics.kernels.rod_actuators import ActuatorWorkspace
 from sorosim.mechanics.kernels.small import add, add_coad, add_coadbar, add_matrix, add_scaled, clear, copy
 from sorosim.mechanics.kernels.surfaces import ContactWorkspace
+from sorosim.mechanics.kernels.tree import base_of
 from sorosim.mechanics.lie.triples import cross, head, plus, row, rows, store, tail, times
+
+INPUT_ROW = record(actuator=int, node=int)  # an input that scales a load, and a node on which this acts
 
 
 @by_reference
@@ -35,17 +39,20 @@ class ExternalForces(NamedTuple):
     section_B: np.ndarray  # (n_rows, 6) by the input
     actuators: ActuatorWorkspace
     contact: ContactWorkspace  # contacts
-    scratch: np.ndarray  # (16, 6, 6)
+    input_row: np.ndarray  # (n_inputs,) INPUT_ROW
+    input_wrench: np.ndarray  # (n_inputs, 6) of a unit input, on the node
+    scratch: np.ndarray  # (22, 6, 6)
 
 
 def make_external(
-    n_nodes: int, coupling: Coupling, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace
-) -> ExternalForces:
-    """Allocate for nodes and flowing material (0: no loads), and rows of actuators in Python."""
+    n_nodes: int, coupling: Coupling, n_rows: int, actuators: ActuatorWorkspace, touch: ContactWorkspace,
+    input_row: Records,
+) -> ExternalForces:  # fmt: skip
+    """Allocate for nodes and flowing material (0: no loads), rows of actuators in Python, and inputs of loads."""
     return ExternalForces(
         np.zeros((n_nodes, 6)), np.zeros((n_nodes, 6, 6)), np.zeros((n_nodes, 6, 6)), coupling,
         np.zeros((n_rows, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6, 6)), np.zeros((n_rows, 6)),
-        actuators, touch, np.zeros((16, 6, 6)),
+        actuators, touch, input_row, np.zeros((len(input_row), 6)), np.zeros((22, 6, 6)),
     )  # fmt: skip
 
 
@@ -56,6 +63,7 @@ def clear_external(external):
     clear(external.K.reshape(-1))
     clear(external.D.reshape(-1))
     clear_couplings(external.coupling)
+    clear(external.input_wrench.reshape(-1))
     external.contact.counts.active = 0
 
 
@@ -182,3 +190,51 @@ def add_loads_at(nodes, others, pairs, g, V, V_other, f, K, D, external):
             add_load(nodes[i], g[i], f[i], K[i], D[i], external)
         else:
             add_pair_load(pairs[i], nodes[i], others[i], g[i], V[i], V_other[i], f[i], K[i], D[i], external)
+
+
+# -- inputs that scale loads -------------------------------------------------------------------------------------------
+
+
+@kernel_in_place
+def set_aside(external, node, kept):
+    """Move wrench and tangents of a node to kept (3, 6, 6), so that those of one load can be told apart."""
+    copy(external.wrench[node], kept[0, 0])
+    clear(external.wrench[node])
+    for r in range(6):
+        copy(external.K[node, r], kept[1, r])
+        copy(external.D[node, r], kept[2, r])
+        clear(external.K[node, r])
+        clear(external.D[node, r])
+
+
+@kernel_in_place
+def scale_and_return(external, node, scale, kept, unit):
+    """Multiply what one load did to a node since `set_aside`, its wrench going to unit (6,), and add what was kept."""
+    wrench, K, D = external.wrench[node], external.K[node], external.D[node]
+    copy(wrench, unit)
+    for r in range(6):
+        wrench[r] = kept[0, 0, r] + scale * wrench[r]
+        for c in range(6):
+            K[r, c] = kept[1, r, c] + scale * K[r, c]
+            D[r, c] = kept[2, r, c] + scale * D[r, c]
+
+
+@kernel_in_place
+def change_inputs(external, u, u_new):
+    """Wrenches of loads that inputs scale, after `add_load_laws` at u, become those at u_new (n_actuators, any)."""
+    for k in range(external.input_row.shape[0]):
+        a = external.input_row[k].actuator
+        add_scaled(u_new[a, 0] - u[a], external.input_wrench[k], external.wrench[external.input_row[k].node])
+
+
+@kernel_in_place
+def input_columns(tree, external, ws, B):
+    """B (ndof, n_actuators) += generalised forces J^T w of loads that unit inputs scale, after a sweep of columns."""
+    for k in range(external.input_row.shape[0]):
+        a, node, w = external.input_row[k].actuator, external.input_row[k].node, external.input_wrench[k]
+        while node >= 0:
+            n, work, first = tree.segment[node].n, tree.segment[node].work, tree.segment[node].column
+            for r in range(6):
+                for j in range(n):
+                    B[first + j, a] += w[r] * ws.column[1, work + r * n + j]
+            node = base_of(tree, node)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy, record
 from sorosim.base.signals.evaluation import SignalArrays
-from sorosim.mechanics.kernels.external import add_load, pair_tangents, world_wrench
+from sorosim.mechanics.kernels.external import add_load, pair_tangents, scale_and_return, set_aside, world_wrench
 from sorosim.mechanics.kernels.fluid import (
     N_FLOW,
     N_FLUID_VALUES,
@@ -43,6 +43,8 @@ LOAD_ROW = record(
     pair=int,  # number among the pairs of nodes
     medium=int,  # of a fluid
     material=int,  # row in `ExternalForces.wrench` of material that flows through the node, if it acts on that; else -1
+    input=int,  # actuator whose input multiplies all of it; -1: none
+    unit=int,  # its row in `ExternalForces.input_wrench`, the next one is that of the other node
     signal=(int, (6,)),  # which multiply its first six numbers; -1: none
 )
 # a wrench with fixed directions in the world, one that turns with the body, one whose place is fixed in the world
@@ -189,66 +191,92 @@ def scale_load(scale, f, K, D):
             D[i, j] *= scale
 
 
-@kernel_lazy("loads")
-def add_load_laws(laws, t, varying, gravity, ws, stack, external) -> None:
-    """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
-
-    What acts on flowing material sees its twist, and grows with the length that there is of it (docs/theory.md, 19).
-    t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); stack (n, 3):
-    scratch for tapes.
-    """
-    scratch = external.scratch  # 0 to 3 belong to add_load, 10 to 15 to the law
+@kernel_in_place
+def add_law(laws, i, t, varying, gravity, ws, stack, external):
+    """Add wrenches and tangents of one row, without its input; arguments as of `add_load_laws`."""
+    scratch = external.scratch  # 0 to 3 belong to add_load, 10 to 15 to the law, 16 to 21 to inputs
     f, K, D, values, flow = scratch[4, 0], scratch[5], scratch[6], scratch[8, 0], scratch[9].reshape(36)[:N_FLOW]
     poses, scratch = scratch[7].reshape(12, 3), scratch[10:16]
     g, g_B, b = poses[0:4], poses[4:8], poses[8]
-    for i in range(laws.row.shape[0]):
-        row = laws.row[i]
-        node, kind, at = row.node, row.law, row.at
-        frame_into(laws.frame, row.frame, ws.pose[node], g)
-        target, V, scale = node, ws.twist[node, 0], 1.0
+    row = laws.row[i]
+    node, kind, at = row.node, row.law, row.at
+    frame_into(laws.frame, row.frame, ws.pose[node], g)
+    target, V, scale = node, ws.twist[node, 0], 1.0
+    if row.material >= 0:
+        target, V, scale = row.material, ws.twist[node, MATERIAL_TWIST], ws.twist[node, LENGTH_RATIO, 0]
+    if kind == FLUID:
+        m = row.medium
+        evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
+        fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, scratch, f, K, D)
         if row.material >= 0:
-            target, V, scale = row.material, ws.twist[node, MATERIAL_TWIST], ws.twist[node, LENGTH_RATIO, 0]
-        if kind == FLUID:
-            m = row.medium
-            evaluate_flow(laws.media, m, t, g[3], varying, stack, flow)
-            fluid_wrench(laws.media, m, laws.value[at : at + N_FLUID_VALUES], gravity, g, V, flow, scratch, f, K, D)
-            if row.material >= 0:
-                scale_load(scale, f, K, D)
-            add_load(target, g, f, K, D, external)
-            continue
-        if kind == WEIGHTLESS:
-            into_body(g, gravity, b)
-            clear_matrix(K)
-            clear_matrix(D)
-            for r in range(6):
-                x0, x1, x2 = laws.value[at + 3 * r], laws.value[at + 3 * r + 1], laws.value[at + 3 * r + 2]
-                f[r] = -(x0 * b[0] + x1 * b[1] + x2 * b[2])
-                K[r, 0], K[r, 1], K[r, 2] = x2 * b[1] - x1 * b[2], x0 * b[2] - x2 * b[0], x1 * b[0] - x0 * b[1]
-            if row.material >= 0:
-                scale_load(scale, f, K, D)
-            add_load(target, g, f, K, D, external)
-            continue
+            scale_load(scale, f, K, D)
+        add_load(target, g, f, K, D, external)
+        return
+    if kind == WEIGHTLESS:
+        into_body(g, gravity, b)
+        clear_matrix(K)
+        clear_matrix(D)
         for r in range(6):
-            values[r] = scale * laws.value[at + r]
-            if row.signal[r] >= 0:
-                values[r] *= varying[row.signal[r], 0]
-        if kind == DEAD:
-            add_dead(g[3], values, 1.0, target, external)
-        elif kind == FOLLOWER:
-            world_wrench(g, values, f)
-            add(f, external.wrench[target])
-        elif kind == FIXED_LINE:
-            add(values, external.wrench[target])
-            add_coadbar(values, -1.0, external.K[target])
-        elif kind == DIPOLE or kind == DIPOLE_IN_GRADIENT:
-            m, centre = laws.value[at + MAGNETIC_MOMENT : at + CENTRE], laws.value[at + CENTRE : at + N_DIPOLE]
-            dipole_wrench(values, kind == DIPOLE_IN_GRADIENT, m, centre, g, scratch, f, K)
-            clear_matrix(D)
-            add_load(target, g, f, K, D, external)
-        elif kind == TWIST_DAMPING:
-            add_twist_damping(values, g, V, scratch, f, external.wrench[target], external.D[target])
+            x0, x1, x2 = laws.value[at + 3 * r], laws.value[at + 3 * r + 1], laws.value[at + 3 * r + 2]
+            f[r] = -(x0 * b[0] + x1 * b[1] + x2 * b[2])
+            K[r, 0], K[r, 1], K[r, 2] = x2 * b[1] - x1 * b[2], x0 * b[2] - x2 * b[0], x1 * b[0] - x0 * b[1]
+        if row.material >= 0:
+            scale_load(scale, f, K, D)
+        add_load(target, g, f, K, D, external)
+        return
+    for r in range(6):
+        values[r] = scale * laws.value[at + r]
+        if row.signal[r] >= 0:
+            values[r] *= varying[row.signal[r], 0]
+    if kind == DEAD:
+        add_dead(g[3], values, 1.0, target, external)
+    elif kind == FOLLOWER:
+        world_wrench(g, values, f)
+        add(f, external.wrench[target])
+    elif kind == FIXED_LINE:
+        add(values, external.wrench[target])
+        add_coadbar(values, -1.0, external.K[target])
+    elif kind == DIPOLE or kind == DIPOLE_IN_GRADIENT:
+        m, centre = laws.value[at + MAGNETIC_MOMENT : at + CENTRE], laws.value[at + CENTRE : at + N_DIPOLE]
+        dipole_wrench(values, kind == DIPOLE_IN_GRADIENT, m, centre, g, scratch, f, K)
+        clear_matrix(D)
+        add_load(target, g, f, K, D, external)
+    elif kind == TWIST_DAMPING:
+        add_twist_damping(values, g, V, scratch, f, external.wrench[target], external.D[target])
+    else:
+        other = row.other
+        frame_into(laws.frame, row.other_frame, ws.pose[other], g_B)
+        V_B = ws.twist[other, 0]
+        add_spring(values, node, other, row.pair, g[3], g_B[3], V, V_B, scratch, external)
+
+
+@kernel_in_place
+def add_scaled_law(laws, i, u, t, varying, gravity, ws, stack, external):
+    """As `add_law`, u times: it is linear in its input, and what a unit input does is noted."""
+    row, kept = laws.row[i], external.scratch[16:22]
+    set_aside(external, row.node, kept[:3])
+    if row.other >= 0:
+        set_aside(external, row.other, kept[3:])
+    add_law(laws, i, t, varying, gravity, ws, stack, external)
+    scale_and_return(external, row.node, u, kept[:3], external.input_wrench[row.unit])
+    if row.other >= 0:
+        scale_and_return(external, row.other, u, kept[3:], external.input_wrench[row.unit + 1])
+        for block in pair_tangents(external, row.pair):
+            for r in range(6):
+                for c in range(6):
+                    block[r, c] *= u
+
+
+@kernel_lazy("loads")
+def add_load_laws(laws, t, varying, gravity, u, ws, stack, external) -> None:
+    """Add the wrenches and tangents of all laws to those of `external`, after a sweep of poses.
+
+    What acts on flowing material sees its twist, and grows with the length that there is of it (docs/theory.md, 19).
+    t : time [s], for currents; varying (n_signals, 3): signals of the laws at that time; gravity (3,); u
+    (n_actuators,): inputs, for loads that they scale; stack (n, 3): scratch for tapes.
+    """
+    for i in range(laws.row.shape[0]):
+        if laws.row[i].input >= 0:
+            add_scaled_law(laws, i, u[laws.row[i].input], t, varying, gravity, ws, stack, external)
         else:
-            other = row.other
-            frame_into(laws.frame, row.other_frame, ws.pose[other], g_B)
-            V_B = ws.twist[other, 0]
-            add_spring(values, node, other, row.pair, g[3], g_B[3], V, V_B, scratch, external)
+            add_law(laws, i, t, varying, gravity, ws, stack, external)

@@ -79,12 +79,13 @@ def add_forces(model, march, ws, begin, tangents):
     if external.wrench.shape[0] == 0 or march.counts.external != 0:
         return
     clear_external(external)
+    u = march.begin.u if begin else march.end.u
     if begin:
         forward_sweep(model.system.tree, state.q, state.qd, state.qdd, model.gravity, POSES, ws)
     else:
         t += march.number.step
         forward_sweep(model.system.tree, state.q_new, state.qd_new, state.qdd_new, model.gravity, POSES, ws)
-    add_load_laws(model.loads, t, march.varying, model.gravity, ws, march.stack, external)
+    add_load_laws(model.loads, t, march.varying, model.gravity, u, ws, march.stack, external)
     if model.loads.surfaces.group.shape[0] > 0:
         external.contact.counts.no_tangents = not tangents
         add_contacts(model.loads.surfaces, ws, external)

@@ -27,7 +27,7 @@ from sorosim.mechanics.kernels.rod_actuators import (
     tension_by_input,
 )
 from sorosim.mechanics.kernels.single import dot6
-from sorosim.mechanics.kernels.small import add, add_coadbar_columns, clear, clear_matrix
+from sorosim.mechanics.kernels.small import add, add_coadbar_columns, add_scaled, clear, clear_matrix
 from sorosim.mechanics.lie.triples import cross, dot, head, plus, store_row, tail
 
 # columns of the scratch of a node: displacement and its rates, or what is conjugate to them; and a wrench, or what is
@@ -60,10 +60,10 @@ def vary_motion(tree, moving, dq, dqd, dqdd, ws, node):
 
 
 @kernel_in_place
-def add_local_wrench(tree, external, ws, node):
+def add_local_wrench(tree, external, du, ws, node):
     """node[:, 18:] = L x: how the wrench of each node changes with its own motion, and with that of those it touches.
 
-    All beyond adbar_F a.
+    All beyond adbar_F a, and less the loads that inputs change.
     """
     loaded = external.wrench.shape[0] > 0
     for k in range(tree.segment.shape[0]):
@@ -73,6 +73,9 @@ def add_local_wrench(tree, external, ws, node):
             if loaded:
                 F[r] -= dot6(K[r], x)
     add_coupling_product(external.coupling, node)
+    for k in range(external.input_row.shape[0]):
+        own = external.input_row[k]
+        add_scaled(-du[own.actuator], external.input_wrench[k], node[own.node, WRENCH:])
 
 
 @kernel_in_place
@@ -121,11 +124,11 @@ def add_projected_wrench(S, n, scale, F, out):
 
 
 @kernel_in_place
-def inverse_product(tree, external, moving, dq, dqd, dqdd, ws, node, out):
-    """out (ndof,) += change of inverse dynamics along (dq, dqd, dqdd)."""
+def inverse_product(tree, external, moving, dq, dqd, dqdd, du, ws, node, out):
+    """out (ndof,) += change of inverse dynamics along (dq, dqd, dqdd) and inputs that scale loads, du."""
     tr.add_armature_forces(tree, dqdd, out)
     vary_motion(tree, moving, dq, dqd, dqdd, ws, node)
-    add_local_wrench(tree, external, ws, node)
+    add_local_wrench(tree, external, du, ws, node)
     s = ws.scratch[15, 0]
     for k in range(tree.segment.shape[0] - 1, -1, -1):
         n, work, c0 = tree.segment[k].n, tree.segment[k].work, tree.segment[k].column
@@ -316,7 +319,7 @@ def residual_product(system, state, external, moving, dq, dqd, du, ws, node, out
     actuators, still = internal.rod_actuators, ws.vector[0]
     clear(out)
     clear(still)
-    inverse_product(tree, external, moving, dq, dqd, still, ws, node, out)
+    inverse_product(tree, external, moving, dq, dqd, still, du, ws, node, out)
     add_block_products(tree, ws.internal[0], False, -1.0, dq, out)
     add_block_products(tree, ws.internal[1], False, -1.0, dqd, out)
     laws = internal.elastic.laws
@@ -356,5 +359,8 @@ def residual_product_transposed(system, state, external, moving, w, ws, node, by
         for a in range(by_u.shape[0]):
             by_u[a] *= tension_by_input(actuators, workspace, state.u, a)
     add_motor_products(tree, internal.elastic.laws, state.q, state.qd, state.u, True, ws.scratch, by_u, w)
+    for k in range(external.input_row.shape[0]):  # how w moves the nodes is left in their scratch
+        own = external.input_row[k]
+        by_u[own.actuator] += dot6(external.input_wrench[k], node[own.node, WRENCH:])
     for a in range(by_u.shape[0]):
         by_u[a] = -by_u[a]

@@ -200,6 +200,7 @@ class DeclaredLoad(Declared):
     """A built-in kind of load; it fulfils `Load`."""
 
     registry: ClassVar[Registry] = LOADS
+    takes_input: ClassVar[bool] = False  # whether an actuator may scale it: its law is compiled, and adds no inertia
 
     @property
     def places(self) -> Sequence[tuple[str, float]]:

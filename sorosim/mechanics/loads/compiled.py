@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.base.arrays import Array, IntArray
+from sorosim.base.arrays import Array, IntArray, Records
 from sorosim.base.compiled import table
 from sorosim.base.complex_step import number_type
 from sorosim.base.signals import Signal, compile_signals
 from sorosim.mechanics.kernels import fluid
+from sorosim.mechanics.kernels.external import INPUT_ROW
 from sorosim.mechanics.kernels.load_laws import FLUID, LOAD_ROW, LoadLaws
 from sorosim.mechanics.loads.base import BoundLoad, CompiledLoad
 from sorosim.mechanics.loads.contact_cores import ContactGroup, pack_surfaces
@@ -66,12 +67,15 @@ class CompiledLaw:
         Of rows of a fluid.
     contacts : sequence of ContactGroup
         Surfaces that touch.
+    input : int
+        Actuator whose input multiplies all of it; -1: none.
     """
 
     rows: Sequence[LawRow]
     lost: Sequence[LawRow] = ()
     medium: Medium | None = None
     contacts: Sequence[ContactGroup] = ()
+    input: int = -1
 
     @property
     def losses(self) -> CompiledLaw:
@@ -116,6 +120,7 @@ class _Packer:
     frames: list[Array] = field(default_factory=list)
     signals: list[Signal] = field(default_factory=list)
     pairs: list[tuple[int, int]] = field(default_factory=list)
+    inputs: list[tuple[int, int]] = field(default_factory=list)
     media: list[tuple[int, int, int]] = field(default_factory=list)
     media_values: list[list[float]] = field(default_factory=list)
     fields: list[Any] = field(default_factory=list)
@@ -156,10 +161,13 @@ class _Packer:
             if row.other is not None and row.other >= 0:
                 pair = len(self.pairs)
                 self.pairs.append((row.node, row.other))
+            unit, nodes = len(self.inputs), (row.node, row.other) if pair >= 0 else (row.node,)
+            if law.input >= 0:
+                self.inputs += [(law.input, node) for node in nodes if node is not None]
             self.rows.append((
                 row.node, row.kind, self.size, self.frame(row.frame), other, self.frame(row.other_frame), pair,
                 medium if row.kind == FLUID else -1,
-                self.material_rows.get(row.node, -1) if row.per_length else -1, *entries,
+                self.material_rows.get(row.node, -1) if row.per_length else -1, law.input, unit, *entries,
             ))  # fmt: skip
             self.values.append(np.asarray(row.values, dtype=number_type()).ravel())
             self.size += len(self.values[-1])
@@ -167,8 +175,8 @@ class _Packer:
 
 def compile_load_laws(
     laws: Sequence[CompiledLaw], material_rows: Mapping[int, int]
-) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]]]:
-    """Arrays of laws, the signals in them, and the pairs of nodes that some of them act between."""
+) -> tuple[LoadLaws, list[Signal], list[tuple[int, int]], Records]:
+    """Arrays of laws, their signals, pairs of nodes that some of them act between, and what inputs act on."""
     packer, kind = _Packer(material_rows), number_type()
     for law in laws:
         packer.add(law)
@@ -183,4 +191,4 @@ def compile_load_laws(
         np.array(packer.frames, dtype=kind).reshape(-1, 4, 3), compile_signals(packer.signals)[0], media,
         pack_surfaces([group for law in laws for group in law.contacts]),
     )  # fmt: skip
-    return packed, packer.signals, packer.pairs
+    return packed, packer.signals, packer.pairs, table(INPUT_ROW, packer.inputs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class RodLoad(DeclaredLoad):
     _: KW_ONLY
     start: float = start_key()
     end: float = end_key()
+    takes_input: ClassVar[bool] = True
 
     def validate(self) -> None:
         check_span(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Spring(DeclaredLoad, kind="spring", title="Springs"):
         SignalOf("damping", least=0.0), "Force per rate of stretching, as the stiffness.", "2 N*s/m", default=0.0
     )
     rest: Any = key(SignalOf("length", least=0.0), "Length without force, as the stiffness.", "10 cm", default=0.0)
+    takes_input: ClassVar[bool] = True
 
     def validate(self) -> None:
         if self.stiffness == 0.0 and self.damping == 0.0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class PointLoad(DeclaredLoad):
         "the other.", "{position: [0, 0, 1 cm]}", default=IDENTITY, compare=False,
     )  # fmt: skip
     anchor: Anchor = field(init=False, repr=False)
+    takes_input: ClassVar[bool] = True
 
     def validate(self) -> None:
         if isinstance(self.link, Anchor):

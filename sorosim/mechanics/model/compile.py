@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -443,3 +443,15 @@ def compile_tree(links: tuple[Link, ...], places: Iterable[tuple[str, float]] = 
         material_rows=material_rows,
     )
     return tree, elastic, layout
+
+
+def with_added_inertia(tree: Tree, added: Mapping[int, Array]) -> Tree:
+    """The tree with the inertia (6, 6) of the fluid that moves with its nodes."""
+    inertia, segment = tree.inertia.copy(), tree.segment.copy()
+    for node, of_fluid in added.items():
+        inertia[node] += of_fluid
+    segment["massless_end"][list(added)] = 0
+    for node in added:
+        if segment["rigid"][node] != FLOWING:
+            segment["rigid"][node] = is_rigid(inertia[node])
+    return tree._replace(inertia=inertia, segment=segment)

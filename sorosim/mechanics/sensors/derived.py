@@ -294,9 +294,10 @@ class SectionWrenchSensor(Sensor, kind="section_wrench"):
             out[3:] -= np.cross(J[:3], read_now[3:, None], axis=0)
             return -out
 
-        # tangents of loops are known for all coordinates together, those of flowing material for generalised forces
+        # tangents of loops are known for all coordinates together, those of flowing material for generalised forces;
+        # loads that inputs scale change with these too
         engine = sites.engine
-        is_known = not (engine.loop_layout.rows or engine.adds_inertia)
+        is_known = not (engine.loop_layout.rows or engine.adds_inertia or engine.loading.inputs)
         return Reader(self.groups, read, by_q if is_known else None)
 
 

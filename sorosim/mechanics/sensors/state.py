@@ -298,4 +298,4 @@ class State:
 
     def load(self, name: str) -> Array:
         """Wrenches (n, 6) of a load on its nodes, in their frames."""
-        return self.engine.load_wrenches(name, self.t, self.q, self.qd, self.sliding)
+        return self.engine.load_wrenches(name, self.t, self.q, self.qd, self.u, self.sliding)

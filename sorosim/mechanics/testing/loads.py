@@ -103,7 +103,8 @@ def check_load(
     in_python = name in loaded.engine.loading.others
     if in_python:
         _Points(loaded, name, where, t, tolerance).check(report, tried)
-    if not any(np.any(loaded.engine.load_wrenches(name, t, *state)) for state in tried):
+    none = loaded.inputs(None)
+    if not any(np.any(loaded.engine.load_wrenches(name, t, *state, none)) for state in tried):
         raise ContractError(where, "it does nothing at any of the states", "give states where it acts, by states=")
     _check_robot(report, where, loaded, free, tried, t, tolerance)
 
@@ -214,7 +215,7 @@ def _check_invariance(
     moved = bare_robot(loaded, loads=loaded.description.loads, links=tuple(links))  # type: ignore[arg-type]
     nodes = loaded.engine.loading.nodes_of(name)
     for k, state in enumerate(states):
-        here, there = (robot.engine.load_wrenches(name, t, *state) for robot in (loaded, moved))
+        here, there = (robot.engine.load_wrenches(name, t, *state, robot.inputs(None)) for robot in (loaded, moved))
         size, error = np.abs(here).max(initial=0.0), np.abs(here - there)
         report.note("wrench when the robot is moved", float(error.max() / size) if size > 0.0 else 0.0)
         if error.max(initial=0.0) > tolerance * size:
@@ -227,9 +228,10 @@ def _check_invariance(
 
 def _check_power(report: Report, where: str, name: str, loaded: Robot, states: Sequence[State], t: float) -> None:
     for k, state in enumerate(states):
-        power = load_power(loaded.engine, name, t, *state)
+        power = load_power(loaded.engine, name, t, *state, loaded.inputs(None))
         twists = np.abs(loaded.engine.workspace.twist[:-1, 0]).max(initial=0.0)
-        size = float(np.abs(loaded.engine.load_wrenches(name, t, *state)).max(initial=0.0) * twists)
+        wrenches = loaded.engine.load_wrenches(name, t, *state, loaded.inputs(None))
+        size = float(np.abs(wrenches).max(initial=0.0) * twists)
         report.note("power that it gives", max(power, 0.0) / size if size > 0.0 else 0.0)
         if power > 1e-12 * size:
             hint = "a passive load never drives the robot: look at its signs"

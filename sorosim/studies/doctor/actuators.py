@@ -13,8 +13,10 @@ from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RoutedActuator
 from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.actuation.tendon import Tendon
+from sorosim.mechanics.dynamics.linearization import input_matrix
+from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.model.basis import STRAINS
-from sorosim.studies.doctor.context import EARTH, CheckContext, random_state
+from sorosim.studies.doctor.context import EARTH, WHEN, CheckContext, random_state
 from sorosim.studies.doctor.findings import ODD, WRONG, Finding, finding, judged
 
 NOTHING = 1e-12  # of the largest effect of any actuator
@@ -114,8 +116,10 @@ def _solid_sections(context: CheckContext) -> Iterator[Finding]:
 def _input_matrix(context: CheckContext, seed: int) -> Array:
     """Generalised forces (ndof, n) of unit inputs in some state, none along driven coordinates."""
     robot = context.robot
-    q, _, _, u = random_state(robot, seed)
-    B = np.array(robot.internal_force_derivatives(q, np.zeros(robot.ndof), u=u).B)
+    q, qd, _, u = random_state(robot, seed)
+    # dampers that inputs scale act in motion only
+    rates = qd if robot.engine.loading.inputs else 0.0 * qd
+    B = input_matrix(robot.engine, q, rates, u, WHEN * float(context.times[-1]))
     B[context.driven_coordinates] = 0.0
     return B
 
@@ -200,9 +204,11 @@ def _effect(context: CheckContext, where: str, j: int, most: float) -> Iterator[
     """What the largest input does to rods, to first order."""
     robot, q = context.robot, np.array(context.robot.engine.elastic.rest)
     u, zero, unit = np.zeros(len(robot.actuator_names)), np.zeros(robot.ndof), robot.actuator_units[j]
-    slack = robot.internal_force(q, zero, u=u)
+    state = q, zero, zero.copy(), u
+    t = WHEN * float(context.times[-1])
+    slack = robot.engine.evaluate(task.RESIDUAL, *state, t).tau
     u[j] = most
-    moves = context.compliance(robot.internal_force(q, zero, u=u) - slack)
+    moves = context.compliance(slack - robot.engine.evaluate(task.RESIDUAL, *state, t).tau)
     strain, place = context.largest_strain(moves)
     size = f"{abs(most):.3g} {unit}".strip()
     if place is not None and strain > 0.0:

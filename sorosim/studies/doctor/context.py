@@ -32,6 +32,7 @@ Part = TypeVar("Part")
 
 SAMPLES = 401  # of signals over a run
 RUN = 1.0  # s, the length of a run where the file does not say
+WHEN = 0.37  # of the run: when loads are sampled, which begin at nothing as often as not
 HALF = 0.5  # of the energy of a mode: beyond it a mode is that of the part that has it
 EARTH = 9.81  # m/s^2
 INPUT_SIZES = {"Pa": 1e4}  # of random inputs, by their unit; 1 for others

@@ -28,7 +28,7 @@ def derivatives(context: CheckContext) -> Iterator[Finding]:
     q, qd, qdd, u = random_state(robot)
     held = dict.fromkeys(robot.engine.layout.held, 0.0)  # free they may move no inertia of their own
     try:
-        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd)
+        inverse = robot.inverse_dynamics_derivatives(q, qd, qdd=qdd, u=u)
         forward = robot.forward_dynamics_derivatives(q, qd, u=u, driven_qdd=held)
     except ModelError as error:
         yield finding("derivatives.refused", "dynamics", words=str(error))
@@ -38,9 +38,9 @@ def derivatives(context: CheckContext) -> Iterator[Finding]:
         return
     inner = robot.internal_force_derivatives(q, qd, u=u)
     pairs: list[tuple[str, Array, Callable[[Array], Array], Array]] = [
-        ("inverse dynamics by q", inverse.dtau_dq, lambda x: robot.inverse_dynamics(x, qd, qdd=qdd), q),
-        ("inverse dynamics by qd", inverse.dtau_dqd, lambda x: robot.inverse_dynamics(q, x, qdd=qdd), qd),
-        ("mass matrix", inverse.mass_matrix, lambda x: robot.inverse_dynamics(q, qd, qdd=x), qdd),
+        ("inverse dynamics by q", inverse.dtau_dq, lambda x: robot.inverse_dynamics(x, qd, qdd=qdd, u=u), q),
+        ("inverse dynamics by qd", inverse.dtau_dqd, lambda x: robot.inverse_dynamics(q, x, qdd=qdd, u=u), qd),
+        ("mass matrix", inverse.mass_matrix, lambda x: robot.inverse_dynamics(q, qd, qdd=x, u=u), qdd),
         ("internal force by q", inner.dtau_dq, lambda x: robot.internal_force(x, qd, u=u), q),
         ("internal force by qd", inner.dtau_dqd, lambda x: robot.internal_force(q, x, u=u), qd),
     ]
@@ -87,13 +87,13 @@ def _unbalanced(robot: Robot, q: Array, qd: Array, u: Array, qdd: Array) -> tupl
     No differences are needed for that, in which cond(M) would drown digits.
     """
     internal = robot.internal_force(q, qd, u=u)
-    residual = robot.inverse_dynamics(q, qd, qdd=qdd) - internal
+    residual = robot.inverse_dynamics(q, qd, qdd=qdd, u=u) - internal
     layout = robot.engine.layout
     residual[[layout.coordinate(name, "") for name in layout.held]] = 0.0
     if robot.n_multipliers:
         across = robot.loop_rows(q).A.T
         residual -= across @ np.linalg.lstsq(across, residual, rcond=None)[0]
-    forces = internal, robot.inverse_dynamics(q, qd, qdd=0.0 * q)
+    forces = internal, robot.inverse_dynamics(q, qd, qdd=0.0 * q, u=u)
     size = max(*(float(np.abs(force).max(initial=0.0)) for force in forces), 1e-300)
     return float(np.abs(residual).max(initial=0.0)), size
 

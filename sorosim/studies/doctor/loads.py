@@ -32,9 +32,12 @@ SMALL = 5e-3  # m: drag coefficients of smaller parts are unbounded at low speed
 
 
 def loads(context: CheckContext) -> Iterator[Finding]:
-    """Every load that is neither contact nor fluid, over the file's run; and all that are there twice."""
-    touching = contacts_of(context.robot)
-    names = [name for name in context.robot.description.loads if name not in touching]
+    """Every load that is neither contact nor fluid, over the file's run; and all that are there twice.
+
+    Those that inputs scale are looked at as actuators.
+    """
+    others = {*contacts_of(context.robot), *context.robot.engine.loading.inputs}
+    names = [name for name in context.robot.description.loads if name not in others]
     for name in names:
         if not isinstance(context.robot.description.loads[name], Fluid):
             yield from _size(context, name)
@@ -46,8 +49,8 @@ def _twice(context: CheckContext, names: list[str]) -> Iterator[Finding]:
     robot, rng = context.robot, np.random.default_rng(4)
     qd = 1e-3 * rng.uniform(-1.0, 1.0, robot.ndof)
     nodes = {name: robot.engine.loading.nodes_of(name) for name in names}
-    times, q = [float(t) for t in context.some_times(TIMES)], robot.initial_q
-    wrenches = {name: np.stack([robot.engine.load_wrenches(name, t, q, qd) for t in times]) for name in names}
+    times, q, none = [float(t) for t in context.some_times(TIMES)], robot.initial_q, robot.inputs(None)
+    wrenches = {name: np.stack([robot.engine.load_wrenches(name, t, q, qd, none) for t in times]) for name in names}
     for k, name in enumerate(names):
         wrench = wrenches[name]
         for other in names[:k]:
@@ -68,7 +71,7 @@ def _size(context: CheckContext, name: str) -> Iterator[Finding]:
     for state, rates in ((q, 0.0 * qd), (nearby, qd)):
         J = robot.engine.jacobians(nodes, state, rates, False)[2].copy()
         for t in context.some_times(SAMPLES):
-            w = robot.engine.load_wrenches(name, float(t), state, rates)
+            w = robot.engine.load_wrenches(name, float(t), state, rates, robot.inputs(None))
             tau = np.einsum("kij,ki->j", J, w)
             generalised = max(generalised, float(np.abs(tau).max(initial=0.0)))
             of_each = np.linalg.norm(w[:, 3:], axis=1).max(initial=0.0)

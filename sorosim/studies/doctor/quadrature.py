@@ -10,10 +10,11 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.base.arrays import Array
+from sorosim.mechanics.dynamics.linearization import input_matrix
 from sorosim.mechanics.loads.line_load import LineLoad
 from sorosim.mechanics.model.rod import Division
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.doctor.context import CheckContext, elastic, random_state, with_divisions
+from sorosim.studies.doctor.context import WHEN, CheckContext, elastic, random_state, with_divisions
 from sorosim.studies.doctor.findings import NOTE, OK, RULES, Finding, finding, level_of
 
 STIFFEST_NOTE = 1e-2  # of the direction that is integrated worst: no smooth load excites it
@@ -21,7 +22,6 @@ EXACT = 4  # times as many points, and ten: exact but for digits
 SMOOTH = 3  # moments along a rod that are tried: constant, linear, quadratic, as of couples, forces and weight
 MANY = 60  # Gauss points that sample nearly all
 TRIED = 1.5, 2.0, 3.0, 5.0  # times as many as there are
-WHEN = 0.37  # of the run: when line loads are sampled, which begin at nothing as often as not
 
 
 class Missed(NamedTuple):
@@ -96,7 +96,8 @@ def sampled(context: CheckContext) -> Iterator[Finding]:
     """What each actuator and line load does to the unloaded robot, against the same with many more Gauss points."""
     robot = context.robot
     names = [f"actuators.{name}" for name in robot.actuator_names]
-    names += [where for where, _, _ in context.parts("loads", LineLoad)]
+    scaled = robot.engine.loading.inputs
+    names += [where for where, name, _ in context.parts("loads", LineLoad) if name not in scaled]
     if not names or not context.places:
         return
     fewest = min(place.division.n_gauss for place in context.places)
@@ -144,10 +145,10 @@ def _effect_errors(robot: Robot, exact: Robot, t: float) -> Array:
 def _effects(robot: Robot, q: Array, u: Array, t: float) -> Array:
     """Generalised forces (ndof, n) of unit inputs of actuators beyond u, and of line loads at a time."""
     zero = np.zeros(robot.ndof)
-    columns = [np.array(robot.internal_force_derivatives(q, zero, u=u).B)]
+    columns = [input_matrix(robot.engine, q, zero, u, t)]
     for name, load in robot.description.loads.items():
-        if isinstance(load, LineLoad):
+        if isinstance(load, LineLoad) and name not in robot.engine.loading.inputs:
             nodes = robot.engine.loading.nodes_of(name)
             J = robot.engine.jacobians(nodes, q, zero, False)[2]
-            columns.append(np.einsum("kij,ki->j", J, robot.engine.load_wrenches(name, t, q, zero))[:, None])
+            columns.append(np.einsum("kij,ki->j", J, robot.engine.load_wrenches(name, t, q, zero, u))[:, None])
     return np.hstack(columns)

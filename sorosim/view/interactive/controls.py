@@ -12,6 +12,7 @@ from sorosim.base.errors import InputError, nearest
 from sorosim.base.signals import ConstantSignal
 from sorosim.base.validation import describe
 from sorosim.mechanics.actuation.servo import Servo
+from sorosim.mechanics.dynamics.linearization import input_matrix
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.engine.bounds import coordinate_bounds
 from sorosim.mechanics.engine.inputs import Motion
@@ -199,7 +200,7 @@ class Controls:
         robot, q = self._robot, self._robot.initial_q
         if not robot.engine.n_actuators:
             return []
-        moved = moved @ robot.engine.internal(q, np.zeros_like(q), robot.inputs(None), True).B
+        moved = moved @ input_matrix(robot.engine, q, np.zeros_like(q), robot.inputs(None))
         most = np.maximum(np.linalg.norm(moved[:, 3:], axis=1), size * np.linalg.norm(moved[:, :3], axis=1)).max(axis=0)
         return [round_up(FAR * size / one) if one > 0.0 else 1.0 for one in most.tolist()]
 

@@ -113,7 +113,7 @@ def _loads(robot: Robot, now: MotionState) -> Iterator[Wrench]:
     for name, load in robot.description.loads.items():
         if isinstance(load, Contact):
             continue
-        wrenches = engine.load_wrenches(name, now.t, now.q, now.qd)
+        wrenches = engine.load_wrenches(name, now.t, now.q, now.qd, now.u)
         nodes, points = engine.loading.nodes_of(name), _points(engine.loading, name)
         poses, _ = engine.poses(nodes, now.q, now.qd)
         for node, g, w in zip(nodes, poses, wrenches, strict=True):
