@@ -46,14 +46,18 @@ class Targets:
         Of each of them: POSITION, POSE or READING, and which entries count.
     """
 
-    def __init__(self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float) -> None:
+    def __init__(
+        self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float,
+        where: str = "targets",
+    ) -> None:  # fmt: skip
+        self._where = where
         if not isinstance(targets, Mapping) or not targets:
-            raise InputError("targets", "a mapping of places or sensors to values", describe(targets))
+            raise InputError(where, "a mapping of places or sensors to values", describe(targets))
         self.robot, self.extent = robot, extent
         self.keys = tuple(targets)
         sensors = [key for key in targets if isinstance(key, str) and key in robot.sensor_names]
         framed = [key for key in targets if key not in sensors]
-        self._frames = LinkFrames(robot.description, robot.engine, framed, "targets")
+        self._frames = LinkFrames(robot.description, robot.engine, framed, where)
         labels = dict(zip(framed, self._frames.names, strict=True)) | {key: key for key in sensors}
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
@@ -75,7 +79,7 @@ class Targets:
     def set(self, targets: Mapping[Any, Any]) -> None:
         """Take other values of the same targets."""
         if not isinstance(targets, Mapping) or tuple(targets) != self.keys:
-            raise InputError("targets", "the same places and sensors as before", describe(targets))
+            raise InputError(self._where, "the same places and sensors as before", describe(targets))
         parts = [self._part(key, label, targets[key]) for key, label in zip(self.keys, self.labels, strict=True)]
         layout = [(kind, chosen) for kind, _, chosen in parts]
         if layout != self.layout:
@@ -108,7 +112,7 @@ class Targets:
 
     def _part(self, key: Any, label: str, value: Any) -> tuple[int, Array, tuple[int, ...]]:
         """Kind, value, and entries that count, of one target."""
-        where = f"targets.{label}"
+        where = f"{self._where}.{label}"
         if key not in self._frame_of:
             groups = self.robot.instruments.readers[key].groups
             channels = [(name, group.dimension) for group in groups for name in group.names]

@@ -22,8 +22,8 @@ _READING = (
 _TABLE = "A table of readings (CSV) with columns such as u.cable1 [N], arm.x [mm], arm@0.5.z [mm], one row an estimate."
 _UNKNOWN = (
     "What is unknown: an input or driven coordinate with its spread, as in cable1=0.1N; a place with a kind of load, "
-    "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in the "
-    "file; without '=' nothing is known of it; may come again."
+    "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in "
+    "the file; without '=' nothing is known of it; may come again."
 )
 _PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
 _NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."

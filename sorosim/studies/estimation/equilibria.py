@@ -145,6 +145,14 @@ class Equilibria:
             point = after
         return point
 
+    def followed(self, x: Array, p: Array, other: Array) -> Array:
+        """Unknowns of the equilibrium at other inputs and driven coordinates, along the way there if there is one."""
+        n = len(p) - len(self._paths)
+        self.set(p)
+        point = self.manifold.point(self.readings, x, p[:n])  # type: ignore[arg-type]
+        found = None if point is None else self.manifold.follow(self.readings, point, other[:n])  # type: ignore[arg-type]
+        return self.rest(other, x) if found is None else found.x + found.correction
+
     def rest(self, p: Array, x: Array | None = None, q: Array | None = None) -> Array:
         """Unknowns of the equilibrium that `statics` finds near others, or near coordinates (ConvergenceError)."""
         self.set(p)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from sorosim.analysis.inversion.quadratic import least, norm
 from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array
 from sorosim.base.declare.types import Integer
-from sorosim.base.errors import ConvergenceError, ModelError, warn
+from sorosim.base.errors import ConvergenceError, ModelError, SorosimError, warn
 from sorosim.base.ode import one_blas_thread
 from sorosim.base.public import public
 from sorosim.base.validation import Number, Values
@@ -25,11 +26,12 @@ from sorosim.studies.estimation.equilibria import Equilibria
 from sorosim.studies.estimation.result import Estimate, posterior
 from sorosim.studies.estimation.unknowns import unknowns_of, with_inputs
 
-MAX_STEPS = 100
-# the search ends where the next step changes all residuals, over standard deviations, by less than this
-SETTLED = 1e-5
-# steps are to be so long that the next correction of the equilibrium is about this part of them; the least part
-TYPICAL, LEAST_PART = 0.35, 1e-6
+MAX_STEPS, STARTS = 100, 8
+# the search ends where the next step changes all residuals, over standard deviations, by less than this; or by less
+# than the second and hardly less than the step before, as along directions of which next to nothing is told
+SETTLED, FLAT, SLOW = 1e-5, 1e-2, 0.5
+# damping of steps that are refused, of columns of unit length: the first, by what it is raised and released, the last
+LEAST_DAMPING, RAISE, RELEASE, MOST_DAMPING = 1e-6, 10.0, 5.0, 1e9
 # part of the predicted decrease of the cost that a step shall bring; change of the cost that is rounding
 DECREASE, ROUNDING = 1e-4, 1e-12
 # of singular values, columns having unit length: directions in which nothing is known
@@ -42,7 +44,7 @@ IMPROBABLE = 1e-4
 def estimate(
     robot: Robot, readings: Mapping[Any, Any], unknown: Any, noise: Any = None, prior: Mapping[Any, Any] | None = None,
     u: Values | None = None, driven: Mapping[str, Number] | None = None, q0: InitialState | None = None, *,
-    max_steps: int = MAX_STEPS,
+    max_steps: int = MAX_STEPS, starts: int = STARTS,
 ) -> Estimate:  # fmt: skip
     """Shape, inputs and loads of a robot at rest, from readings and what is known beforehand.
 
@@ -68,6 +70,9 @@ def estimate(
     q0 : (ndof,) array_like, mapping or Equilibrium, optional
         Where the search begins. Default: the file's `initial` block.
     max_steps : int
+        Of a search.
+    starts : int
+        From how many other equilibria, those under draws of the priors, to search where what is found is improbable.
 
     Returns
     -------
@@ -97,7 +102,7 @@ def estimate(
     >>> est = sorosim.estimate(robot, {"arm": [0.5, 0.02, -0.1]}, {"arm.tip": "force"}, noise="1 mm", u=[3, 0, 0, 0])
     >>> mean, covariance = est.force("arm.tip")
     """
-    estimator = Estimator(robot, readings, unknown, noise, prior, u, driven, q0, max_steps=max_steps)
+    estimator = Estimator(robot, readings, unknown, noise, prior, u, driven, q0, max_steps=max_steps, starts=starts)
     found = estimator.solve()
     if found.probability < IMPROBABLE:
         warn(f"estimate of '{robot.name}': {found.mismatch}")
@@ -123,7 +128,7 @@ class Estimator:
 
     Parameters
     ----------
-    robot, readings, unknown, noise, prior, u, driven, q0, max_steps
+    robot, readings, unknown, noise, prior, u, driven, q0, max_steps, starts
         As in `estimate`; readings tell which places and sensors there are.
 
     Attributes
@@ -135,15 +140,16 @@ class Estimator:
     def __init__(
         self, robot: Robot, readings: Mapping[Any, Any], unknown: Any, noise: Any = None,
         prior: Mapping[Any, Any] | None = None, u: Values | None = None, driven: Mapping[str, Number] | None = None,
-        q0: InitialState | None = None, *, max_steps: int = MAX_STEPS,
+        q0: InitialState | None = None, *, max_steps: int = MAX_STEPS, starts: int = STARTS,
     ) -> None:  # fmt: skip
         self._given, self._max_steps = check_robot(robot), Integer(1, 10**6).argument("max_steps", max_steps)
+        self._starts = Integer(0, 1000).argument("starts", starts)
         prescribed = Prescribed.of(robot, u, driven, AT_REST)
         self._commanded = prescribed.u, dict(prescribed.values)
         unknowns = unknowns_of(robot, unknown, prior, *self._commanded)
         self.unknowns = tuple(sorted(unknowns, key=lambda one: (one.kind == DRIVEN) + 2 * (one.kind == FILE)))
         self.robot = whole = with_inputs(robot, self.unknowns)
-        names = [name for one in self.unknowns if one.kind not in (DRIVEN, FILE) for name in one.names]
+        names = [name for one in self.unknowns if one.kind not in (DRIVEN, FILE) for name in one.inputs]
         inputs = np.array([whole.actuator_names.index(name) for name in names], dtype=np.int64)
         columns = [whole.engine.layout.coordinate(name, "driven") for name in prescribed.values]
         moved = np.array([columns.index(one.index) for one in self.unknowns if one.kind == DRIVEN], dtype=np.int64)
@@ -157,8 +163,9 @@ class Estimator:
         self._low = np.concatenate([one.low for one in self.unknowns])
         self._high = np.concatenate([one.high for one in self.unknowns])
         self._bounded = bool(np.isfinite(self._low).any() or np.isfinite(self._high).any())
-        self._q, self._part = start_point(robot, q0)[0], 1.0
+        self._q = start_point(robot, q0)[0]
         self._x, self._p = cast(Array | None, None), np.clip(self.mean, self._low, self._high)
+        self._shift, self._probable = np.zeros(len(self.mean)), True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -180,21 +187,68 @@ class Estimator:
         u, driven : optional
             What was commanded. Default: as before.
         """
+        self._shift = np.zeros(len(self.mean))
         if readings is not None:
             self._equilibria.read(readings)
         if u is not None or driven is not None:
             self._command(u, driven)
         with one_blas_thread(), np.errstate(all="ignore"):
-            if self._x is None:
-                self._x = self._equilibria.rest(self._p, q=self._q)
-            point, step, message = self._search(self._x, self._p)
-            self._x, self._p = point.x + point.correction + point.by @ step.dp, point.p + step.dp
-            found = self._result(point, step, message)
-        if message:
+            found = self._best()
+        if found.message:
             self._x = None
-            text = f"estimate of '{self._given.name}': {message}; start nearer (q0, prior), or give unknowns a prior"
+            text = f"estimate of '{self._given.name}': {found.message}; start nearer (q0, prior), or give more priors"
             raise ConvergenceError(text, found)
         return found
+
+    def _best(self) -> Estimate:
+        """The first estimate that is probable, else the most probable one."""
+        found: list[tuple[Array, Array, Estimate]] = []
+        error: SorosimError | None = None
+        others = [partial(self._elsewhere, k) for k in range(self._starts)]
+        begins: list[Callable[[], tuple[Array, Array] | None]] = [self._here, self._at_start, *others]
+        for begin in begins:
+            try:
+                states = begin()
+                if states is None:
+                    continue
+                point, step, message = self._search(*states)
+            except (ConvergenceError, ModelError) as failed:  # no equilibrium to begin from, or to end in
+                error = failed
+                continue
+            x, p = point.x + point.correction + point.by @ step.dp, point.p + step.dp
+            found.append((x, p, self._result(point, step, message)))
+            if not message and (found[-1][2].probability >= IMPROBABLE or not self._probable):
+                break
+        if not found:
+            assert error is not None
+            raise ConvergenceError(f"estimate of '{self._given.name}': {error}") from error
+        self._x, self._p, best = min(found, key=lambda one: (bool(one[2].message), one[2].cost))
+        self._probable = best.probability >= IMPROBABLE
+        return best
+
+    def _here(self) -> tuple[Array, Array] | None:
+        """Where the search before ended, under what is commanded now."""
+        if self._x is None:
+            return None
+        moved = np.clip(self._p + self._shift, self._low, self._high)
+        if self._shift.any():
+            return self._equilibria.followed(self._x, self._p, moved), moved
+        return self._x, moved
+
+    def _at_start(self) -> tuple[Array, Array]:
+        """The equilibrium under what is expected."""
+        p = np.clip(self.mean, self._low, self._high)
+        return self._equilibria.rest(p, q=self._q), p
+
+    def _elsewhere(self, k: int) -> tuple[Array, Array] | None:
+        """The equilibrium under a draw of the priors: it may be on another branch."""
+        known = np.flatnonzero(self._root.any(axis=0))
+        if not len(known):
+            return None
+        p, random = self.mean.copy(), np.random.default_rng(k)
+        p[known] += np.linalg.lstsq(self._root[:, known], random.standard_normal(len(self._root)), rcond=None)[0]
+        p = np.clip(p, self._low, self._high)
+        return self._equilibria.rest(p, q=self._q), p
 
     def _command(self, u: Values | None, driven: Mapping[str, Number] | None) -> None:
         """Take over other inputs and driven values, about which what is unknown of them is spread."""
@@ -208,68 +262,76 @@ class Estimator:
         shift, self._commanded = np.zeros(len(self.mean)), (new_u, new)
         shift[: len(found[0])] = found[1] - found[0]
         commanded = np.array([one.kind in (INPUT, DRIVEN) for one in self.unknowns for _ in one.names])
-        self.mean, self._p = self.mean + commanded * shift, self._p + commanded * shift
-        self._p = np.clip(self._p, self._low, self._high)
+        self._shift = commanded * shift
+        self.mean = self.mean + self._shift
 
     def _search(self, x: Array, p: Array) -> tuple[Point, Step, str]:
         """The point from which the last step leads to the estimate, that step, and why it is none."""
         point = self._equilibria.point(x, p)
         if point is None:
             raise ConvergenceError(f"estimate of '{self._given.name}': the start has a singular tangent stiffness")
-        step, part = self._step(point), self._part
+        step, damping, stuck, before = self._step(point), 0.0, False, np.inf
         for _ in range(self._max_steps):
             if point.balanced and step.change < SETTLED:
-                self._part = part
                 return point, step, ""
-            found, part = self._trial(point, step, min(1.0, part))
+            if point.balanced and SLOW * before < step.change < FLAT and before < FLAT:
+                return point, step._replace(dp=0.0 * step.dp), ""
+            before = step.change
+            found, damping = self._trial(point, step, damping)
             if found is None:
-                break
-            point, step = found
-            part *= 4.0
+                if stuck and point.balanced:
+                    message = f"no step leads on, residuals over their deviations would change by {step.change:.2g}"
+                    break
+                point, damping, stuck = self._equilibria.corrected(point), 0.0, True
+                step = self._step(point)
+                continue
+            (point, step), stuck = found, False
         else:
-            return point, step._replace(dp=0.0 * step.dp), f"no end after {self._max_steps} steps"
-        self._part = 1.0
-        try:
-            point = self._equilibria.corrected(point)
-        except ModelError:
-            return point, step._replace(dp=0.0 * step.dp), "no equilibrium nearby"
-        step = self._step(point)
-        if step.change < SETTLED:
-            return point, step, ""
-        return point, step._replace(dp=0.0 * step.dp), f"no step leads on, residuals would change by {step.change:.2g}"
+            message = f"no end after {self._max_steps} steps"
+        return point, step._replace(dp=0.0 * step.dp), message
 
-    def _trial(self, point: Point, step: Step, part: float) -> tuple[tuple[Point, Step] | None, float]:
-        """The point after a part of a step and the next step, None if there is none; the part."""
+    def _trial(self, point: Point, step: Step, damping: float) -> tuple[tuple[Point, Step] | None, float]:
+        """The point after a step that is as much damped as it has to be and the next step; the damping after it."""
         cost, n = step.r @ step.r, self._equilibria.system.n_free
-        predicted = 2.0 * step.r @ (step.A @ step.dp) + step.change**2  # below zero
-        while part > LEAST_PART:
-            dx = point.correction + point.by @ (part * step.dp)
-            trial = self._equilibria.point(point.x + dx, point.p + part * step.dp)
-            growth = np.inf
+        while damping < MOST_DAMPING:
+            dp = self._least(step.A, step.r, point.p, damping) if damping else step.dp
+            changed = step.A @ dp
+            dx = point.correction + point.by @ dp
+            trial = self._equilibria.point(point.x + dx, point.p + dp)
             if trial is not None:
                 growth = 0.0 if trial.balanced else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
+                predicted = 2.0 * step.r @ changed + changed @ changed  # below zero
                 after = self._step(trial)
-                enough = cost + DECREASE * part * predicted + ROUNDING * (1.0 + cost)
+                enough = cost + DECREASE * predicted + ROUNDING * (1.0 + cost)
                 if growth <= CONTRACTION and after.r @ after.r <= enough:
-                    return (trial, after), part
-            part *= min(max(TYPICAL / max(growth, 1e-300), 0.1), 0.5)
-        return None, part
+                    return (trial, after), damping / RELEASE if damping > LEAST_DAMPING else 0.0
+            damping = max(LEAST_DAMPING, damping * RAISE)
+        return None, damping
 
     def _step(self, point: Point) -> Step:
         """Residuals at a point once the equilibrium is corrected, and Gauss-Newton's step within bounds."""
         r = np.concatenate([point.error, self._root @ (point.p - self.mean)])
         A = np.concatenate([point.J, self._root])
+        # readings that do not change where coordinates do are rounding
+        moved = np.sqrt(np.einsum("ij,ij->j", point.by, point.by)) / self._equilibria.readings.sd.min()
+        shown = np.sqrt(np.einsum("ij,ij->j", point.J, point.J))
+        A[: len(point.J), shown <= NOTHING * moved] = 0.0
+        return Step(r, A, self._least(A, r, point.p, 0.0))
+
+    def _least(self, A: Array, r: Array, p: Array, damping: float) -> Array:
+        """The step within bounds that makes residuals least; damped (Levenberg, Marquardt), columns of unit length."""
         size = np.sqrt(np.einsum("ij,ij->j", A, A))
-        size[size <= NOTHING * size.max(initial=0.0)] = np.inf
+        size[size == 0.0] = np.inf
         scaled = A / size
+        H, g = scaled.T @ scaled, scaled.T @ r
+        H[np.diag_indices(len(H))] += damping
         if self._bounded:
-            low, high = (np.nan_to_num(x * size, nan=0.0) for x in (self._low - point.p, self._high - point.p))
-            return Step(r, A, least(scaled.T @ scaled, scaled.T @ r, low, high) / size)
-        H = scaled.T @ scaled
+            low, high = (np.nan_to_num(x * size, nan=0.0) for x in (self._low - p, self._high - p))
+            return np.asarray(least(H, g, low, high) / size)
         factor, failed = lapack.dpotrf(H)
         if not failed and np.diag(factor).min() > 1e-5:  # else the square root of rounding
-            return Step(r, A, lapack.dpotrs(factor, -(scaled.T @ r))[0] / size)
-        return Step(r, A, np.linalg.lstsq(scaled, -r, rcond=NOTHING)[0] / size)
+            return np.asarray(lapack.dpotrs(factor, -g)[0] / size)
+        return np.asarray(np.linalg.lstsq(scaled, -r, rcond=NOTHING)[0] / size)
 
     def _result(self, point: Point, step: Step, message: str) -> Estimate:
         """The estimate at the end of a search."""

@@ -69,8 +69,6 @@ class ReadingErrors:
         """What `Targets` takes for a reading: a sensor, or a place; that of a sensor of poses."""
         if isinstance(key, str) and key in self.robot.sensor_names:
             sensor = self.robot.instruments.sensors[key]
-            if sensor.accelerates:
-                raise InputError(f"readings.{key}", "a sensor that reads at rest", f"one of kind '{sensor.kind}'")
             if not isinstance(sensor, PoseSensor):
                 return key
             return Anchor(sensor.link, s=sensor.s, frame=sensor.frame, at=sensor.at)
@@ -90,7 +88,7 @@ class ReadingErrors:
         if len(wanted) < len(self.keys):
             raise InputError("readings", "every place once", "one twice")
         if not self._layout:
-            self.targets = Targets(self.robot, wanted, {}, 1.0)
+            self.targets = Targets(self.robot, wanted, {}, 1.0, "readings")
         else:
             self.targets.set(wanted)
         self.targets.scale[:] = 1.0

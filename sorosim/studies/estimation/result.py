@@ -35,17 +35,14 @@ def posterior(A: Array, bounded: Mask) -> tuple[Array, Array]:
 
     What is at a bound has none. In null directions the covariance is zero: see `Estimate.covariance`.
     """
-    n, size = A.shape[1], np.linalg.norm(A, axis=0)
-    size[size <= RANK * size.max(initial=0.0)] = 0.0
-    free = ~bounded
+    n, size, free = A.shape[1], np.linalg.norm(A, axis=0), ~bounded
     scaled = np.divide(A, size, out=np.zeros_like(A), where=(size > 0.0) & free)
     _, s, Vt = linalg.svd(np.vstack([scaled, np.zeros((max(n - len(A), 0), n))]), full_matrices=False)
     W = Vt / np.where(size > 0.0, size, 1.0)
     lost = s <= RANK * max(s.max(initial=0.0), np.finfo(float).tiny)
     covariance = (W[~lost].T / s[~lost] ** 2) @ W[~lost]
-    null = Vt[lost] / np.where(size > 0.0, size, 1.0)
-    null = null[(np.abs(null[:, free]) > SHARE * np.abs(null).max(axis=1, initial=0.0)[:, None]).any(axis=1)]
-    return covariance, null / np.abs(null).max(axis=1, initial=0.0)[:, None] if len(null) else null
+    null = np.where((np.abs(Vt[lost]) > SHARE) & free, Vt[lost], 0.0)
+    return covariance, null[null.any(axis=1)] / np.where(size > 0.0, size, 1.0)
 
 
 def _unknown(**kept: Any) -> Unknown:
@@ -127,7 +124,7 @@ class Estimate(Drawable, kind="estimate"):
     @property
     def identifiable(self) -> dict[str, bool]:
         """Whether readings and priors together determine each scalar."""
-        lost = (np.abs(self.null) > SHARE).any(axis=0)
+        lost: Any = (self.null != 0.0).any(axis=0)
         return {name: not bool(x) for name, x in zip(self.names, lost, strict=True)}
 
     @property
@@ -136,8 +133,8 @@ class Estimate(Drawable, kind="estimate"):
         with np.errstate(all="ignore"):
             prior = np.diag(linalg.pinvh(self._information))
             left = np.diag(self._covariance) > UNTOLD * prior
-        told = left & (np.diag(self._information) > 0.0) & ~np.asarray(self.at_bound, dtype=bool)
-        return tuple(name for name, lost in zip(self.names, list(told), strict=True) if lost)
+        told = [bool(x) for x in left & (np.diag(self._information) > 0.0) & ~np.asarray(self.at_bound, dtype=bool)]
+        return tuple(name for name, lost in zip(self.names, told, strict=True) if lost)
 
     def nees(self, truth: Mapping[str, ArrayLike]) -> float:
         """Normalised estimation error squared, (mean - truth)^T C^-1 (mean - truth), of some unknowns or scalars.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -43,6 +44,7 @@ RESOLVED, ORDER, QUADRATURE = 0.999, 16, 40
 # keys of a prior
 KEYS = ("mean", "spread", "covariance", "length")
 TIP = ".tip"
+_IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 class Functions(NamedTuple):
@@ -135,6 +137,11 @@ class Unknown:
     def is_load(self) -> bool:
         """Whether it is a load, which the robot of the estimate has as a further input."""
         return self.kind in LOADS
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Inputs of the robot that its scalars are; those of loads have names that a file may have."""
+        return tuple(_IN_FILES.sub("_", name).strip("_") for name in self.names) if self.is_load else self.names
 
     @property
     def part(self) -> float:
@@ -277,10 +284,9 @@ def _load(robot: Robot, key: object, kind: str, known: object) -> Unknown:
     constant = np.linalg.lstsq(functions.values(s), np.ones(len(s)), rcond=None)[0]
     means: Array = np.array([x * one for x in mean for one in constant], dtype=float)
     kinds = tuple(one for one in dimensions for _ in range(n))
-    ends = np.repeat(infinite, n)
-    return Unknown(
-        str(name), kind, names, kinds, means, np.kron(root, np.eye(n)), -ends, ends, parts=parts, functions=functions
-    )
+    ends: Array = np.full(3 * n, np.inf)
+    whole: Array = np.array(np.kron(root, np.eye(n)), dtype=float)
+    return Unknown(str(name), kind, names, kinds, means, whole, -ends, ends, parts=parts, functions=functions)
 
 
 def _point_load(anchor: Anchor, component: str) -> Wrench:
@@ -373,7 +379,7 @@ def with_inputs(robot: Robot, unknowns: Sequence[Unknown]) -> Robot:
     """The robot with unknown loads as further inputs, in their order behind its own."""
     loads, actuators = dict(robot.description.loads), dict(robot.description.actuators)
     for one in unknowns:
-        for name, load in zip(one.names, one.parts, strict=False):
+        for name, load in zip(one.inputs, one.parts, strict=False):
             if name in loads or name in actuators:
                 raise InputError("unknown", f"a name that no load or actuator of '{robot.name}' has", f"'{name}'")
             if isinstance(load, Eigenstrain):
