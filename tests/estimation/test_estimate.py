@@ -348,7 +348,7 @@ def test_what_neither_readings_nor_priors_tell(cantilever):
     """Two forces at one place without priors: nothing tells them apart. With a prior of one of them both are told."""
     unknown, read = {"arm.tip": "force", ("arm", 1.0): "force"}, {"arm": [0.5, 0.0, 0.001]}
     est = sorosim.estimate(cantilever, read, unknown, "1 mm")
-    for name in ("arm.tip.f_z", "arm at 1.0.f_z"):
+    for name in ("arm.tip.f_z", "arm@1.f_z"):
         assert not est.identifiable[name]
         assert np.isinf(est.standard_deviations[name])
         assert est.interval()[name] == (-np.inf, np.inf)
@@ -356,8 +356,8 @@ def test_what_neither_readings_nor_priors_tell(cantilever):
     # the shape is told all the same
     assert np.isfinite(est.pose("arm", 0.5)[1][[4, 5], [4, 5]]).all()
     told = sorosim.estimate(cantilever, read, unknown, "1 mm", {"arm.tip": "0.1 N"})
-    assert told.identifiable["arm at 1.0.f_z"]
-    assert told.standard_deviations["arm at 1.0.f_z"] > 0.1
+    assert told.identifiable["arm@1.f_z"]
+    assert told.standard_deviations["arm@1.f_z"] > 0.1
 
 
 def test_what_readings_do_not_tell_is_as_expected(cantilever):

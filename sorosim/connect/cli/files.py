@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from sorosim.base.errors import FileError, InputError
 from sorosim.base.options import FmuArguments
-from sorosim.connect.cli import control, fitting, summaries
+from sorosim.connect.cli import control, estimation, fitting, summaries
 from sorosim.connect.cli.console import as_json, facts, line, out
 from sorosim.connect.cli.inputs import summaries_of
 from sorosim.connect.cli.options import (
@@ -132,6 +132,9 @@ def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
     kind, _ = result_kind(result)
     if numbers and kind != "a run":
         raise InputError(SUMMARY, "a run beside it", kind)
+    if kind == "an estimate":
+        as_json(estimation.summary(result)) if json else line(result.summary())
+        return
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())
         return

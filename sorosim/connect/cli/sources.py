@@ -44,6 +44,7 @@ def at_rest(robot: Any, q: Any = None, message: str = "as it is built") -> Any:
 KINDS = {
     "sweep": ("a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"),
     "continuation": ("a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"),
+    "estimate": ("an estimate", "plot draws it; in Python, sorosim.open(...).equilibrium is the state"),
     "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
     "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
     "run": ("a run", ""),

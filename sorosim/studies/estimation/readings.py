@@ -18,7 +18,7 @@ from sorosim.base.validation import describe
 from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
-from sorosim.studies.estimation.unknowns import place_of
+from sorosim.studies.estimation.unknowns import name_of, place_of
 
 AXES = ("x", "y", "z")
 # entries of a pose's error, a twist in its own axes
@@ -148,7 +148,7 @@ class ReadingErrors:
         if kind == READING:
             groups = self.robot.instruments.readers[key].groups
             return key, [n for g in groups for n in g.names], [g.dimension for g in groups for _ in g.names]
-        label = key if isinstance(key, str) else self.targets.labels[self.keys.index(key)]
+        label = name_of(self.robot, key, "readings")
         return (label, AXES, ("length",) * 3) if kind == POSITION else (label, TWIST, TWIST_KINDS)
 
     def _spread(
@@ -224,10 +224,10 @@ class ReadingErrors:
             slopes[rows] = W @ slopes[rows]
         return slopes
 
-    def natural(self, error: Array) -> dict[Any, Array]:
-        """Errors in SI units by reading, of errors over standard deviations."""
+    def natural(self, error: Array) -> dict[str, Array]:
+        """Errors in SI units by name of the reading, of errors over standard deviations."""
         out = error.copy()
         for rows, W in self._blocks:
             out[rows] = np.linalg.solve(W, out[rows])
         out *= self.sd
-        return {key: out[rows] for key, rows in self._rows.items()}
+        return {name_of(self.robot, key, "readings"): out[rows] for key, rows in self._rows.items()}

@@ -75,8 +75,9 @@ class Estimate(Drawable, kind="estimate"):
     null: Array = stored(Numbers("n_null", "n"), "directions that neither readings nor priors tell")
     q_by: Array = stored(Numbers("ndof", "n"), "derivatives of the coordinates by what was unknown", "SI")
     _information: Array = stored(Numbers("n", "n"), "inverse covariance of the priors", "SI", name="prior_information")
-    residuals: dict[Any, Array] = stored(Named(Numbers("k")), "of each reading what the robot shows less what was read",
-                                         "SI")  # fmt: skip
+    residuals: dict[str, Array] = stored(
+        Named(Numbers("k")), "by name of the reading (LINK@S of a place): what the robot shows less what was read", "SI"
+    )
     noise: Array = stored(Numbers("n_readings"), "standard deviations of the readings", "SI")
     outputs: tuple[str, ...] = stored(Texts("n_readings"), "names of the readings")
     output_units: tuple[str, ...] = stored(Texts("n_readings"), "their SI units")

@@ -21,7 +21,7 @@ from sorosim.files import load_text
 from sorosim.files.yaml_reader import read_text
 from sorosim.mechanics.actuation.distributed_moment import Eigenstrain
 from sorosim.mechanics.actuation.load_input import LoadInput
-from sorosim.mechanics.dynamics.link_frames import as_anchor
+from sorosim.mechanics.dynamics.link_frames import LinkFrames, as_anchor
 from sorosim.mechanics.engine.parameter import FILE, INPUT, input_or_coordinate
 from sorosim.mechanics.loads.line_load import LineLoad
 from sorosim.mechanics.loads.wrench import Wrench
@@ -44,6 +44,7 @@ RESOLVED, ORDER, QUADRATURE = 0.999, 16, 40
 # keys of a prior
 KEYS = ("mean", "spread", "covariance", "length")
 TIP = ".tip"
+_AT = re.compile(r"(.+)@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 _IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -67,6 +68,9 @@ class Functions(NamedTuple):
         variance, vectors = np.linalg.eigh(weighted.T @ np.exp(-0.5 * ((s[:, None] - s) / part) ** 2) @ weighted)
         variance, vectors = variance[::-1], vectors[:, ::-1]
         m = int(np.searchsorted(np.cumsum(variance), RESOLVED)) + 1
+        # an eigenvector has no sign: at the tip functions are positive
+        ends = legendre.legvander(np.ones(1), ORDER - 1)[0] * np.sqrt(2.0 * np.arange(ORDER) + 1.0)
+        vectors = vectors * np.sign(ends @ vectors)
         scale = np.sqrt(2.0 * np.arange(ORDER) + 1.0)
         return cls(part, np.array((np.sqrt(variance[:m]) * vectors[:, :m] * scale[:, None]).T, dtype=float))
 
@@ -209,11 +213,23 @@ def _entries(unknown: object) -> dict[Any, Any]:
 
 
 def place_of(robot: Robot, key: object, where: str) -> Anchor:
-    """A place by what users call it: as `LinkFrames` takes it, or "LINK.tip"."""
+    """A place by what users call it: as `LinkFrames` takes it, "LINK.tip" or "LINK@S"."""
     rods = [link.name for link in robot.description.links if link.rod is not None]
     if isinstance(key, str) and key.endswith(TIP) and key.removesuffix(TIP) in rods:
         return Anchor(key.removesuffix(TIP))
+    if isinstance(key, str) and (found := _AT.fullmatch(key)) and found[1] in rods:
+        key = found[1], float(found[2])
     return as_anchor(robot.description, key, where)
+
+
+def name_of(robot: Robot, key: object, where: str) -> str:
+    """What a place is called: as it was given, "LINK@S" of (link, s)."""
+    if isinstance(key, str):
+        return key
+    anchor = place_of(robot, key, where)
+    if isinstance(key, tuple | list):
+        return f"{anchor.link}@{anchor.s:.9g}"
+    return LinkFrames(robot.description, robot.engine, [anchor], where).points[0]
 
 
 def _scalar(robot: Robot, key: object, known: object, u: Array, driven: Mapping[str, float]) -> Unknown:
@@ -259,21 +275,21 @@ def _number(robot: Robot, path: str, known: object) -> Unknown:
 
 def _load(robot: Robot, key: object, kind: str, known: object) -> Unknown:
     components = LOADS[kind]
-    name = key if isinstance(key, str) else " at ".join(map(str, key)) if isinstance(key, tuple) else "place"
+    name = name_of(robot, key, "unknown")
     per_length = "line " if kind.endswith("per length") else ""
     dimensions = [per_length + DIMENSION[one] for one in components]
-    mean, root, part = _prior(str(name), known, dimensions, np.zeros(len(components)), kind in ALONG_RODS)
+    mean, root, part = _prior(name, known, dimensions, np.zeros(len(components)), kind in ALONG_RODS)
     infinite = np.full(len(components), np.inf)
     if kind in AT_PLACES:
         anchor = place_of(robot, key, "unknown")
         names = tuple(f"{name}.{one}" for one in components)
         parts: tuple[Any, ...] = tuple(_point_load(anchor, one) for one in components)
-        return Unknown(str(name), kind, names, tuple(dimensions), mean, root, -infinite, infinite, parts=parts)
+        return Unknown(name, kind, names, tuple(dimensions), mean, root, -infinite, infinite, parts=parts)
     rods = {link.name: link.rod for link in robot.description.links if link.rod is not None}
     if key not in rods:
         raise InputError("unknown", "the name of a rod, along which a load acts", f"{key!r}", nearest(str(key), rods))
     length = float(rods[key].length)
-    functions = Functions.correlated(_part(str(name), part, length))
+    functions = Functions.correlated(_part(name, part, length))
     n = len(functions)
     unit = DIMENSIONS[dimensions[0]].unit
     texts = functions.texts(unit)
@@ -282,11 +298,11 @@ def _load(robot: Robot, key: object, kind: str, known: object) -> Unknown:
     # a constant mean is a combination of the functions
     s = np.linspace(0.0, 1.0, 4 * n)
     constant = np.linalg.lstsq(functions.values(s), np.ones(len(s)), rcond=None)[0]
-    means: Array = np.array([x * one for x in mean for one in constant], dtype=float)
+    means: Array = np.array([x * one for x in mean for one in constant], dtype=float) + 0.0
     kinds = tuple(one for one in dimensions for _ in range(n))
     ends: Array = np.full(3 * n, np.inf)
     whole: Array = np.array(np.kron(root, np.eye(n)), dtype=float)
-    return Unknown(str(name), kind, names, kinds, means, whole, -ends, ends, parts=parts, functions=functions)
+    return Unknown(name, kind, names, kinds, means, whole, -ends, ends, parts=parts, functions=functions)
 
 
 def _point_load(anchor: Anchor, component: str) -> Wrench:

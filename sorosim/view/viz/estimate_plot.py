@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sorosim.base.arrays import Array
+from sorosim.base.errors import InputError
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.view.viz.checks import PathLike
 from sorosim.view.viz.figures import PALETTE, legend_beside, new_figure
@@ -62,7 +63,10 @@ def _shape(axes: Any, estimate: Any) -> None:
     for key, error in estimate.residuals.items():
         if key in estimate.robot.sensor_names or len(error) != 3:
             continue
-        place, _ = estimate.pose(key)
+        try:
+            place, _ = estimate.pose(key)
+        except InputError:  # an Anchor beside a link, which has no name
+            continue
         read = place[:3, 3] - error
         axes.plot(read[first], read[second], "o", color=PALETTE[1], markersize=5.0, label=None)
     axes.plot([], [], "o", color=PALETTE[1], label="read")
