@@ -78,8 +78,7 @@ class _Definitions:
             {either: [{"required": [one] if isinstance(one, str) else list(one)} for one in group]}
             for group in (*groups, *cls.alternatives)
         ]
-        out |= ({"required": required} if required else {}) | ({"allOf": alternatives} if alternatives else {})
-        return {"anyOf": [properties[cls.short], out]} if cls.short else out
+        return out | ({"required": required} if required else {}) | ({"allOf": alternatives} if alternatives else {})
 
 
 def _or_parameter(entry: object) -> Any:

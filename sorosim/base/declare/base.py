@@ -354,7 +354,12 @@ class Declared(metaclass=DeclaredType):
     def example(cls) -> str:
         """What a file says of one that has its required keys."""
         given = [f"{key.name}: {key.example}" for key in cls.declaration().values() if key.required and key.example]
-        return "{" + ", ".join(given) + "}"
+        return cls.declaration()[cls.short].example if cls.short else "{" + ", ".join(given) + "}"
+
+    @classmethod
+    def short_schema(cls, define: Define) -> list[dict[str, Any]]:
+        """JSON Schema of what may stand for all of it, if anything may."""
+        return [cls.declaration()[cls.short].type.schema(define)] if cls.short else []
 
     # -- made in Python ----------------------------------------------------------------------------------------------
 

@@ -287,7 +287,7 @@ class OneOf(Type):
         return inexpressible(f"{article} {what} of sorosim, or one that is registered", value)
 
     def schema(self, define: Define) -> dict[str, Any]:
-        properties = {name: {"anyOf": [define(kind)]} for name, kind in self.kinds.items()}
+        properties = {name: {"anyOf": [define(kind), *kind.short_schema(define)]} for name, kind in self.kinds.items()}
         return {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1,
                 "additionalProperties": False}  # fmt: skip
 
