@@ -6,6 +6,7 @@ that the repository stays small.
 
 import ast
 import contextlib
+import dataclasses
 import io
 import re
 import runpy
@@ -291,6 +292,49 @@ def walk() -> None:
         still(names["stand"], "cassie", title="")
 
 
+def estimation() -> None:
+    """A rod that is pushed along its length: its shape and the load, with bands, from three markers."""
+    robot = robots("estimation.md")[0]
+    random, u = np.random.default_rng(2), np.array([1.6, 0.9, 0.9, 1.2])
+    push = sorosim.LineLoad("arm", force=(0.0, "(0.5 N/m)*s", "(-1 N/m)*sin(pi*s)"))
+    pushed = sorosim.Robot(dataclasses.replace(robot.description, loads={"push": push}))
+    true = sorosim.statics(pushed, u + 0.1 * random.standard_normal(4))
+    s, seen = np.linspace(0.0, 1.0, 61), (0.35, 0.7, 1.0)
+    read = {("arm", x): pushed.pose(true.q, "arm", s=x)[:3, 3] + 1e-3 * random.standard_normal(3) for x in seen}
+    unknown = {**dict.fromkeys(robot.actuator_names, "0.1 N"), "arm": "force per length"}
+    est = sorosim.estimate(robot, read, unknown, "1 mm", {"arm": {"spread": "1 N/m", "length": "10 cm"}}, u)
+    figure, (shape, off, load) = plt.subplots(1, 3, figsize=(11.5, 3.5), layout="constrained")
+    blue, orange = "#0072b2", "#d55e00"
+    commanded = sorosim.statics(robot, u)
+    expected, there = (1e3 * np.array([of.robot.pose(of.q, "arm", s=x)[:3, 3] for x in s]) for of in (commanded, true))
+    poses = [est.pose("arm", x) for x in s]
+    line, dots = 1e3 * np.array([g[:3, 3] for g, _ in poses]), 1e3 * np.array(list(read.values()))
+    half = 1.96e3 * np.sqrt([(g[:3, :3] @ C[3:, 3:] @ g[:3, :3].T)[2, 2] for g, C in poses])
+    shape.plot(expected[:, 0], expected[:, 2], color="0.6", label="commanded")
+    shape.plot(line[:, 0], line[:, 2], color=blue, label="estimate")
+    shape.plot(dots[:, 0], dots[:, 2], "o", color=orange, label="seen, to 1 mm")
+    shape.set(xlabel="x [mm]", ylabel="z [mm]", title="the rod")
+    shape.legend()
+    mid = line[:, 2] - expected[:, 2]
+    off.fill_between(s, mid - half, mid + half, color=blue, alpha=0.2, linewidth=0.0, label="95 %")
+    off.plot(s, mid, color=blue, label="estimate")
+    off.plot(s, there[:, 2] - expected[:, 2], "--", color="0.2", linewidth=1.0, label="true")
+    at = [int(np.argmin(np.abs(s - x))) for x in seen]
+    off.plot(seen, dots[:, 2] - expected[at, 2], "o", color=orange, label="seen")
+    off.set(xlabel="s", ylabel="z less that commanded [mm]", title="how far it is pushed")
+    off.legend()
+    mean, covariance = est.force("arm", s)
+    for i, name, truth, colour in ((1, "along y", 0.5 * s, orange), (2, "along z", -np.sin(np.pi * s), blue)):
+        half = 1.96 * np.sqrt(covariance[:, i, i])
+        load.fill_between(s, mean[:, i] - half, mean[:, i] + half, color=colour, alpha=0.2, linewidth=0.0)
+        load.plot(s, mean[:, i], color=colour, label=name)
+        load.plot(s, truth, "--", color=colour, linewidth=1.0)
+    load.set(xlabel="s", ylabel="[N/m]", title="force per length (dashed: true)")
+    load.legend()
+    write_figure(figure, "estimation")
+    plt.close(figure)
+
+
 def fitting() -> None:
     """The markers of the page on fits, and the arm before and after, seen in the plane in which it bends most."""
     text, arm = (DOCS / "fitting.md").read_text(encoding="utf-8"), robots("fitting.md")[1]
@@ -387,4 +431,5 @@ if __name__ == "__main__":
     optimal_control()
     viscoelastic()
     walk()
+    estimation()
     fitting()

@@ -17,7 +17,7 @@ from sorosim.base.signals.expressions import parse
 from sorosim.files import load_text
 from sorosim.mechanics.actuation.base import ActuatorValues, DeclaredActuator
 from sorosim.mechanics.actuation.chamber import Chamber
-from sorosim.mechanics.actuation.distributed_moment import DistributedMoment
+from sorosim.mechanics.actuation.distributed_moment import DistributedMoment, Eigenstrain
 from sorosim.mechanics.actuation.mckibben import Mckibben
 from sorosim.mechanics.actuation.route import RouteSegment
 from sorosim.mechanics.actuation.servo import Servo
@@ -75,6 +75,7 @@ ACTUATORS = {
     "chamber that stiffens": (Chamber((HELIX,), area=1e-4, stiffening=2e-5), (2e4, -1e4)),
     "mckibben": (Mckibben(HELIX, radius=0.004, braid=0.4), (2e5, 1e4)),
     "moment": (DistributedMoment("arm", bending_y=place("1-s"), torsion=0.2), (0.3,)),
+    "eigenstrain": (Eigenstrain("arm", bending_y=place("3*(1-s)"), torsion=1.0, elongation=0.05), (0.3,)),
     "servo": (Servo("leg", stiffness=2.0, damping=0.1, limit=0.5), (0.4, -3.0)),
     "servo without limit": (Servo("leg", stiffness=2.0), (0.4,)),
     "in Python": (Muscle(), (0.0, 0.3)),

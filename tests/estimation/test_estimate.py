@@ -251,33 +251,6 @@ FORCE_AND_TENSIONS = [dict.fromkeys(TENDONS, "0.1 N"), {"arm.tip": "force"}]
 TIP_PRIOR = {"arm.tip": "0.05 N"}
 
 
-def check_nees(n, robot):
-    force, tension = [], []
-    tip = {"arm": [0.25, 0.0, 0.0]}
-    for est, tensions, true, _ in draws(robot, robot, n, FORCE_AND_TENSIONS, TIP_PRIOR, tip, 1):
-        force.append(est.nees({"arm.tip": true}))
-        tension.append(est.nees(dict(zip(TENDONS, tensions, strict=True))))
-    for nees, dof in ((force, 3), (tension, 4)):
-        # the sum of all is chi-squared; bounds that one run in a million passes
-        low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], n * dof)
-        assert low < np.sum(nees) < high
-    return np.array(force), np.array(tension)
-
-
-def test_nees(tendon_rod):
-    check_nees(40, tendon_rod)
-
-
-@pytest.mark.slow
-def test_nees_of_a_thousand_draws(tendon_rod):
-    """The setting of Ferguson, Kuntz, Hermans, RA-L 11 (2026): 94 to 96 % in the band of 95 %, up to the draw."""
-    for nees, dof in zip(check_nees(1000, tendon_rod), (3, 4), strict=True):
-        low, high = stats.chi2.ppf([0.025, 0.975], dof)
-        inside = np.mean((nees > low) & (nees < high))
-        assert abs(inside - 0.95) < 5.0 * np.sqrt(0.95 * 0.05 / 1000)
-        assert abs(np.mean(nees) - dof) < 4.0 * np.sqrt(2.0 * dof / 1000)
-
-
 def test_wrong_modulus(tendon_rod):
     """A rod that is 10 % stiffer than its model: bands hold if the model error is unknown, too, and not without."""
     stiffer, n = tendon_rod.with_values({"materials.nitinol.young": "44 GPa"}), 15

@@ -15,7 +15,7 @@ from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.motion.simulate import simulate
 from sorosim.base.signals.expressions import parse
 from sorosim.mechanics.actuation.chamber import Chamber
-from sorosim.mechanics.actuation.distributed_moment import DistributedMoment
+from sorosim.mechanics.actuation.distributed_moment import DistributedMoment, Eigenstrain
 from sorosim.mechanics.actuation.joint_force import JointForce
 from sorosim.mechanics.actuation.route import RouteSegment
 from sorosim.mechanics.actuation.servo import Servo, VelocityServo
@@ -446,6 +446,19 @@ def test_a_moment_in_every_section_bends_by_M_over_EI():
         assert_allclose(
             np.array([g[2, 1] - g[1, 2], g[0, 2] - g[2, 0], g[1, 0] - g[0, 1]]) / 2, n * z, rtol=0, atol=1e-12
         )
+
+
+def test_an_eigenstrain_is_the_strain_at_rest():
+    """Any that the basis has is taken on exactly, in a tapered rod too."""
+    section = Circle((0.012, 0.006))
+    material = Material(1e6, poisson=0.5, density=1000.0)
+    growth = Eigenstrain("arm", torsion=1.5, bending_y=3.0, bending_z=place("4*(1-s)"), elongation=0.1)
+    rod = Rod(Division(L, section, material, Strain(torsion=0, bending=1, elongation=0)))
+    robot = Robot(Description("grown", (Link("arm", rod),), gravity=NO_GRAVITY, actuators={"growth": growth}))
+    q = statics(robot, {"growth": 2.0}).q
+    for s in (0.0, 0.3, 1.0):
+        expected = [3.0, 6.0, 8.0 * (1.0 - s), 1.2, 0.0, 0.0]
+        assert_allclose(robot.strain(q, "arm", s=s), expected, rtol=0, atol=1e-9)
 
 
 def test_a_linear_moment_makes_a_clothoid_and_half_a_moment_half_a_circle():

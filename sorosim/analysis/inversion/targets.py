@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import table
 from sorosim.base.errors import InputError
@@ -19,8 +18,6 @@ from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
 
 POSITION, POSE, READING = range(3)
-# steps and factors of a difference of fourth order
-STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 ORTHONORMAL = 1e-6
 
 
@@ -42,6 +39,8 @@ class Targets:
     ----------
     keys, labels : tuple
         Places and sensors as they were given, and in words.
+    frames : LinkFrames
+        The places.
     layout : list of (kind, entries)
         Of each of them: POSITION, POSE or READING, and which entries count.
     """
@@ -57,8 +56,8 @@ class Targets:
         self.keys = tuple(targets)
         sensors = [key for key in targets if isinstance(key, str) and key in robot.sensor_names]
         framed = [key for key in targets if key not in sensors]
-        self._frames = LinkFrames(robot.description, robot.engine, framed, where)
-        labels = dict(zip(framed, self._frames.names, strict=True)) | {key: key for key in sensors}
+        self.frames = LinkFrames(robot.description, robot.engine, framed, where)
+        labels = dict(zip(framed, self.frames.names, strict=True)) | {key: key for key in sensors}
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
         if not isinstance(weights, Mapping):
@@ -160,7 +159,7 @@ class Targets:
     def errors(self, state: StaticState) -> tuple[Array, Array]:
         """Errors (n_rows,) and their derivatives (n_rows, n) by the parameters of the state."""
         if self._reached is None or self._reached[0] is not state:  # values may have changed since
-            g, J = self._frames.jacobians(state.q)
+            g, J = self.frames.jacobians(state.q)
             readings = {key: self._reading(key, state) for key, *_ in self._readings}
             self._reached = state, g, J, readings
         _, g, J, readings = self._reached
@@ -172,27 +171,17 @@ class Targets:
             slopes[rows] = self.scale[rows, None] * slope[list(chosen)]
         return errors, slopes
 
-    def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
-        """Derivatives (n_rows, n) of the errors by numbers of the robot's file, the state held.
-
-        Those of places are exact, those of readings differences of fourth order.
-        """
-        out = np.zeros((len(self.scale), len(by.names)))
-        if self._frame_of:
-            g = self._frames.poses(state.q)
-            twists = np.ascontiguousarray(MovingFrames(by, self._frames).twists(state.q))
-            unit = np.asfortranarray(np.eye(len(by.names)))
-            frame_errors(self._goal, self._is_pose, self._index, self.scale, g, twists, unit, np.empty(len(out)), out)
-        zero = np.zeros_like(state.q)
-        for i, (path, value) in enumerate(zip(by.names, by.values, strict=True)) if self._readings else ():
-            h = READING_STEP * (abs(value) or 1e-3)
-            for step, factor in STENCIL:
-                instruments = by.robot.with_values({path: value + step * h}).instruments
-                at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
-                for key, rows, chosen, _ in self._readings:
-                    reading = instruments.readers[key].read(at)[list(chosen)]
-                    out[rows, i] += self.scale[rows] * (factor / h) * reading
+    def by_twists(self, q: Array, twists: Array) -> Array:
+        """Derivatives (n_rows, n) of the errors of places that move by twists (n_frames, 6, n) in their own axes."""
+        out, n = np.zeros((len(self.scale), twists.shape[2])), twists.shape[2]
+        unit, g = np.asfortranarray(np.eye(n)), self.frames.poses(q)
+        frame_errors(self._goal, self._is_pose, self._index, self.scale, g, twists, unit, np.empty(len(out)), out)
         return out
+
+    @property
+    def channels(self) -> list[tuple[str, slice, list[int]]]:
+        """Sensors among the targets, their rows, and which of their channels count."""
+        return [(key, rows, list(chosen)) for key, rows, chosen, _ in self._readings]
 
     def sizes(self, error: Array) -> dict[Any, Array]:
         """What an error is for each target: lengths [m], twists [rad, m] or readings."""

@@ -270,7 +270,7 @@ class Estimator:
         point = self._equilibria.point(x, p)
         if point is None:
             raise ConvergenceError(f"estimate of '{self._given.name}': the start has a singular tangent stiffness")
-        step, damping, stuck, before = self._step(point), 0.0, False, np.inf
+        step, damping, rested, before = self._step(point), 0.0, False, np.inf
         for _ in range(self._max_steps):
             if point.balanced and step.change < SETTLED:
                 return point, step, ""
@@ -279,13 +279,13 @@ class Estimator:
             before = step.change
             found, damping = self._trial(point, step, damping)
             if found is None:
-                if stuck and point.balanced:
+                if rested and point.balanced:
                     message = f"no step leads on, residuals over their deviations would change by {step.change:.2g}"
                     break
-                point, damping, stuck = self._equilibria.corrected(point), 0.0, True
+                point, damping, rested = self._equilibria.corrected(point), 0.0, True
                 step = self._step(point)
                 continue
-            (point, step), stuck = found, False
+            (point, step), rested = found, False
         else:
             message = f"no end after {self._max_steps} steps"
         return point, step._replace(dp=0.0 * step.dp), message

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from sorosim.analysis.inversion.targets import POSITION, READING, StaticState, Targets
-from sorosim.analysis.sensitivity import Sensitivities
+from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.units.quantity import amount
@@ -18,9 +18,12 @@ from sorosim.base.validation import describe
 from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
+from sorosim.mechanics.sensors.state import State
 from sorosim.studies.estimation.unknowns import name_of, place_of
 
 AXES = ("x", "y", "z")
+# steps and factors of a difference of fourth order
+STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 # entries of a pose's error, a twist in its own axes
 TWIST = ("r_x", "r_y", "r_z", "x", "y", "z")
 TWIST_KINDS = ("angle",) * 3 + ("length",) * 3
@@ -218,8 +221,23 @@ class ReadingErrors:
         return error, slopes
 
     def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
-        """Derivatives (n_rows, n) of the errors by numbers of the file, the state held."""
-        slopes = self._weight[:, None] * self.targets.by_numbers(by, state)
+        """Derivatives (n_rows, n) of the errors by numbers of the file, the state held.
+
+        Those of places are exact, those of sensors differences of fourth order.
+        """
+        targets, zero = self.targets, np.zeros_like(state.q)
+        slopes = np.zeros((len(self.sd), len(by.names)))
+        if targets.frames.names:
+            twists = MovingFrames(by, targets.frames).twists(state.q)
+            slopes = targets.by_twists(state.q, np.ascontiguousarray(twists))
+        for i, (path, value) in enumerate(zip(by.names, by.values, strict=True)) if targets.channels else ():
+            h = READING_STEP * (abs(value) or 1e-3)
+            for step, factor in STENCIL:
+                instruments = by.robot.with_values({path: value + step * h}).instruments
+                at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
+                for key, rows, chosen in targets.channels:
+                    slopes[rows, i] += factor / h * instruments.readers[key].read(at)[chosen]
+        slopes *= self._weight[:, None]
         for rows, W in self._blocks:
             slopes[rows] = W @ slopes[rows]
         return slopes
