@@ -112,7 +112,7 @@ def close(
             closed_q = _Closing(robot, start, free, U).closed()
             moved = float(np.linalg.norm(U @ (closed_q - q)[free]))
             how = f"closed, moved by {moved:.3g} sqrt(J){remark}"
-        rates = _closed_rates(robot, closed_q, qd, free if free_rates is None else free_rates)
+        rates = closed_rates(robot, closed_q, qd, free if free_rates is None else free_rates)
         return Assembly(closed_q, rates, moved, how)
 
 
@@ -240,7 +240,7 @@ class _Closing:
         return z
 
 
-def _closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
+def closed_rates(robot: Robot, q: Array, qd: Array, free: IntArray) -> Array:
     """The rates nearest to qd that keep the loops closed, those that are not free as they are."""
     zero = np.zeros_like(q)
     evaluation = robot.engine.evaluate(task.CLOSURE, q, zero, zero, robot.inputs(None))

@@ -214,11 +214,19 @@ class ReadingErrors:
 
     def errors(self, state: StaticState) -> tuple[Array, Array]:
         """Errors (n_rows,) over their standard deviations, and their derivatives (n_rows, n) by those of a state."""
-        error, slopes = self.targets.errors(state)
+        return self.weighed(*self.targets.errors(state))
+
+    def weighed(self, error: Array, slopes: Array) -> tuple[Array, Array]:
+        """Errors in SI units and their derivatives, over standard deviations."""
         error, slopes = self._weight * error, self._weight[:, None] * slopes
         for rows, W in self._blocks:
             error[rows], slopes[rows] = W @ error[rows], W @ slopes[rows]
         return error, slopes
+
+    @property
+    def rows(self) -> dict[str, slice]:
+        """Rows of each reading, by its name."""
+        return {name_of(self.robot, key, "readings"): rows for key, rows in self._rows.items()}
 
     def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
         """Derivatives (n_rows, n) of the errors by numbers of the file, the state held.
@@ -248,4 +256,4 @@ class ReadingErrors:
         for rows, W in self._blocks:
             out[rows] = np.linalg.solve(W, out[rows])
         out *= self.sd
-        return {name_of(self.robot, key, "readings"): out[rows] for key, rows in self._rows.items()}
+        return {name: out[rows] for name, rows in self.rows.items()}

@@ -1,0 +1,313 @@
+"""Observers: the textbook's filter, statistics, readings that are missing, late or wrong, loops, rotations, errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import linalg, stats
+
+import sorosim
+from sorosim.files import load_text
+
+ARM = """
+sorosim: 1
+name: arm
+materials:
+  rubber: {young: 0.5 MPa, poisson: 0.49, density: 1100 kg/m^3, damping: 300 Pa*s}
+links:
+  arm:
+    rod: {length: 30 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
+actuators:
+  pull: {tendon: {rod: arm, y: 0, z: 8 mm}}
+sensors:
+  gyro: {imu: {link: arm}, noise: [0.01, 0.01, 0.01, 0.1, 0.1, 0.1]}
+"""
+MASS = """
+sorosim: 1
+name: mass
+gravity: [0, 0, 0]
+links:
+  cart:
+    joint: {prismatic: {axis: [1, 0, 0], stiffness: 20 N/m, damping: 0.3 N*s/m}}
+    body: {sphere: {radius: 5 cm}, mass: 0.5 kg}
+"""
+BODY = """
+sorosim: 1
+name: body
+gravity: [0, 0, 0]
+links:
+  hull:
+    joint: free
+    body: {box: {size: [20 cm, 10 cm, 5 cm]}, mass: 1 kg}
+"""
+
+
+def robot_of(text):
+    return load_text(text, "robot.yaml")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return robot_of(ARM)
+
+
+def disturbed(observer, sim, state, u, random):
+    """The next state of a robot under the random accelerations that an observer expects."""
+    sim.state = replace(state, memory=None)
+    kicks = observer._disturbances(np.array(state.q))
+    after = sim.step(u)
+    n = observer.robot.ndof
+    d = kicks @ random.standard_normal(kicks.shape[1])
+    q, qd = np.array(after.q) + d[:n], np.array(after.qd) + d[n : 2 * n]
+    return replace(after, q=q, qd=qd, memory=None)
+
+
+def test_of_a_linear_robot_it_is_the_kalman_filter():
+    """Mean and covariance of a mass on a spring with an unknown force, by the equations of the textbook."""
+    robot, sd, dt = robot_of(MASS), 2e-3, 0.02
+    observer = sorosim.Observer(
+        robot, dt, {"cart": "force"}, {"cart": "0.2 N", "motion": "0.05 m/s"}, noise=sd, prior={"cart": "0.5 N"}
+    )
+    found = observer.reset([0.02], [0.0], position="1 cm", velocity="3 cm/s")
+    P = np.diag([0.01**2, 0.03**2, *[0.25] * 3])
+    assert found.covariance == pytest.approx(P, abs=1e-15)
+    x, random = np.array([0.02, 0.0, 0.0, 0.0, 0.0]), np.random.default_rng(0)
+    sim = sorosim.Stepper(observer.robot, dt)
+    sim.reset([0.0], [0.0])
+    sim.step([0.0, 0.0, 0.0])
+    A, B = sim.linearize()
+    F = np.block([[A, B], [np.zeros((3, 2)), np.eye(3)]])
+    g = np.array([0.5 * dt, 1.0, 0.0, 0.0, 0.0])
+    Q = 0.05**2 * dt * np.outer(g, g) + np.diag([0.0, 0.0, *[dt * 0.2**2] * 3])
+    H = np.eye(5)[:1]
+    for k in range(60):
+        y = 0.02 * np.cos(0.1 * k) + sd * random.standard_normal()
+        found = observer.step(None, {"cart": [y, None, None]})
+        x, P = F @ x, F @ P @ F.T + Q
+        K = P @ H.T / (H @ P @ H.T + sd**2)
+        x, P = x + K[:, 0] * (y - x[0]), (np.eye(5) - K @ H) @ P
+    assert np.concatenate([found.q, found.qd, found.mean]) == pytest.approx(x, abs=1e-10)
+    assert found.covariance == pytest.approx(P, rel=1e-8, abs=1e-14)
+
+
+def nees(robot, unknown, process, prior, read, n, n_steps, u=None, start="equilibrium", noise=1e-3, seed=0, **options):
+    """NEES (n,) of state and unknowns after some steps, under disturbances and noise as an observer expects them."""
+    random, out = np.random.default_rng(seed), []
+    observer = sorosim.Observer(robot, "10 ms", unknown, process, noise=noise, prior=prior, **options)
+    sim = sorosim.Stepper(observer.robot, "10 ms")
+    n_q = robot.ndof
+    for _ in range(n):
+        first = observer.reset(start, u=u, position="2 mm", velocity="2 cm/s")
+        error = first.root @ random.standard_normal(first.root.shape[1])
+        inputs = np.zeros(robot.engine.n_actuators) if u is None else np.asarray(u, dtype=float)
+        load = first.mean + error[2 * n_q :]
+        whole = np.concatenate([inputs, load])
+        state = sim.reset(first.q + error[:n_q], first.qd + error[n_q : 2 * n_q], u=whole)
+        for _ in range(n_steps):
+            state = disturbed(observer, sim, state, whole, random)
+            load = load + np.sqrt(observer.dt) * observer._walk * random.standard_normal(len(load))
+            whole = np.concatenate([inputs, load])
+            places = {key: observer.robot.pose(state.q, *key)[:3, 3] if isinstance(key, tuple)
+                      else observer.robot.pose(state.q, key)[:3, 3] for key in read}  # fmt: skip
+            found = observer.step(inputs, {key: p + noise * random.standard_normal(3) for key, p in places.items()})
+        out.append(found.nees(state.q, state.qd, dict(zip(observer.names, load.tolist(), strict=True))))
+    return np.array(out), 2 * n_q + len(observer.names)
+
+
+def test_nees_of_an_arm(arm):
+    found, dof = nees(arm, {"arm.tip": "force"}, {"arm.tip": "0.05 N", "motion": "0.05 m/s"}, {"arm.tip": "0.05 N"},
+                      ["arm"], 10, 25, u=[1.0])  # fmt: skip
+    # runs are independent, and the sum of all is chi-squared; bounds that one run in a million passes
+    low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], len(found) * dof)
+    assert low < found.sum() < high
+
+
+def test_nees_of_a_free_body():
+    body = robot_of(BODY)
+    process = {"hull": "0.1 N", "motion": "0.02 m/s"}
+    start = [0.3, -0.2, 0.5, 0.0, 0.0, 0.0]
+    found, dof = nees(body, {"hull": "force"}, process, {"hull": "0.1 N"}, ["hull"], 10, 25, start=start)
+    low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], len(found) * dof)
+    assert low < found.sum() < high
+
+
+def test_a_body_that_turns_round_and_round():
+    """Rotations pass half a turn: coordinates are changed to others of the same pose, and so is the covariance."""
+    body = robot_of(BODY)
+    observer = sorosim.Observer(body, "10 ms", noise=["1 deg", "1 mm"], process={"motion": "0.01 m/s"})
+    sim = sorosim.Stepper(body, "10 ms")
+    state = sim.reset([0.0] * 6, [0.0, 0.0, 6.0, 0.1, 0.0, 0.0])
+    observer.reset([0.0] * 6, [0.0, 0.0, 5.8, 0.1, 0.0, 0.0], position="5 mm", velocity="10 cm/s")
+    random = np.random.default_rng(1)
+    for _ in range(250):  # more than two turns
+        state = sim.step()
+        g = body.pose(state.q, "hull")
+        turn = linalg.expm(np.cross(np.eye(3), 0.01 * random.standard_normal(3)))
+        read = np.eye(4)
+        read[:3, :3], read[:3, 3] = g[:3, :3] @ turn, g[:3, 3] + 1e-3 * random.standard_normal(3)
+        found = observer.step(None, {"hull": read})
+    off = found.pose("hull")[0][:3, :3].T @ body.pose(state.q, "hull")[:3, :3]
+    assert np.arccos(np.clip(0.5 * (np.trace(off) - 1.0), -1.0, 1.0)) < 0.03
+    assert found.qd[2] == pytest.approx(6.0, abs=0.1)
+    assert np.all(np.diag(found.covariance) > 0.0)
+
+
+def test_loops_stay_closed():
+    robot, link = sorosim.load("hybrid_parallel"), "plate"
+    observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"})
+    observer.reset(position="1 mm", velocity="1 cm/s")
+    sim = sorosim.Stepper(robot, "5 ms")
+    sim.reset()
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        state = sim.step()
+        p = robot.pose(state.q, link)[:3, 3]
+        found = observer.step(None, {link: p + 1e-3 * random.standard_normal(3)})
+        gaps = robot.loop_gaps(found.q)
+        assert max(max(gap) for gap in gaps.values()) < 1e-6
+        A = robot.loop_rows(found.q).A
+        assert np.abs(A @ found.root[: robot.ndof]).max() < 1e-9 * np.abs(found.root[: robot.ndof]).max()
+
+
+def observed(arm, feed, **options):
+    """An observer of the arm after 20 steps, whose readings `feed` hands over."""
+    observer = sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}, noise="1 mm", prior={"arm.tip": "0.1 N"}, **options)
+    observer.reset(u=[1.0])
+    sim, random = sorosim.Stepper(observer.robot, "10 ms"), np.random.default_rng(3)
+    sim.reset(u=[1.0, 0.0, 0.0, 0.0])
+    for k in range(20):
+        state = sim.step([1.0, 0.0, 0.02, 0.03])
+        feed(observer, k, {"arm": observer.robot.pose(state.q, "arm")[:3, 3] + 1e-3 * random.standard_normal(3)})
+    return observer.state
+
+
+def test_late_readings_are_as_if_they_had_come_in_time(arm):
+    def in_time(observer, k, y):
+        observer.step([1.0], y)
+
+    kept = {}
+
+    def late(observer, k, y):
+        kept[k] = y
+        if k % 5 == 4:  # 100 ms late and less
+            observer.step([1.0], y, late={0.01 * (j + 1): kept[j] for j in range(k - 4, k)})
+        else:
+            observer.step([1.0])
+
+    one, other = observed(arm, in_time), observed(arm, late)
+    assert other.q == pytest.approx(one.q, abs=1e-9)
+    assert other.mean == pytest.approx(one.mean, abs=1e-9)
+    assert other.root == pytest.approx(one.root, abs=1e-8)
+
+
+def test_a_reading_that_is_wrong_is_named_and_left_out(arm):
+    def feed(observer, k, y):
+        wrong = {"arm": y["arm"] + 0.05} if k == 15 else y
+        found = observer.step([1.0], wrong)
+        assert found.rejected == (("arm",) if k == 15 else ())
+
+    def without(observer, k, y):
+        observer.step([1.0], None if k == 15 else y)
+
+    assert observed(arm, feed).q == pytest.approx(observed(arm, without).q, abs=1e-9)
+
+
+def test_readings_of_a_gyroscope(arm):
+    """Sensors of rates and accelerations: the derivatives of their readings are those of differences of the whole."""
+    observer = sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}, prior={"arm.tip": "0.1 N"})
+    observer.reset(u=[1.0])
+    sim = sorosim.Stepper(observer.robot, "10 ms")
+    sim.reset(u=[1.0, 0.0, 0.0, 0.0])
+    before = observer.state
+    for _ in range(30):
+        sim.step([1.0, 0.0, 0.0, 0.05])
+        found = observer.step([1.0], {"gyro": sim.measure()["gyro"].tolist()})
+    # of the sideways force, which swings the arm, more is known
+    assert found.standard_deviations["arm.tip.f_z"] < 0.5 * before.standard_deviations["arm.tip.f_z"]
+    assert abs(found.values["arm.tip.f_z"] - 0.05) < 4.0 * found.standard_deviations["arm.tip.f_z"]
+    assert not found.rejected
+
+
+def test_iterated_updates_are_nearer_where_readings_are_far_from_linear(arm):
+    """After one reading of far more precision than what was known, by the cost that both make least."""
+    left = {}
+    for method in ("ekf", "iterated"):
+        observer = sorosim.Observer(arm, "10 ms", noise="0.1 mm", method=method)
+        first = observer.reset(u=[1.0], position="10 cm", velocity="1 cm/s")
+        bent = np.array(first.q) + first.root[: arm.ndof] @ np.full(first.root.shape[1], 0.7)
+        read = arm.pose(bent, "arm")[:3, 3]
+        found = observer.step([1.0], {"arm": read})
+        assert not found.rejected
+        left[method] = np.linalg.norm(arm.pose(found.q, "arm")[:3, 3] - read)
+    assert left["iterated"] < 0.2 * left["ekf"]
+    assert left["iterated"] < 1e-3
+
+
+def test_run(arm, tmp_path):
+    u = np.ones((15, 1))
+    sim = sorosim.Stepper(arm, "10 ms")
+    sim.reset(u=[1.0])
+    y = np.array([arm.pose(sim.step([1.0]).q, "arm")[:3, 3] for _ in u])
+    y[4:8] = np.nan
+    observer = sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}, noise="1 mm", prior={"arm.tip": "0.1 N"})
+    observer.reset(u=[1.0])
+    motion = observer.run(u, {"arm": y})
+    assert len(motion) == 16
+    assert motion.q.shape == (16, arm.ndof)
+    sd = np.sqrt(np.array([C[4, 4] for C in motion.pose("arm")[1]]))
+    assert sd[8] > sd[4]  # nothing was read between
+    assert set(motion.values) == {"arm.tip.f_x", "arm.tip.f_y", "arm.tip.f_z"}
+    motion.run.save(tmp_path / "run.h5")
+    again = sorosim.open(tmp_path / "run.h5")
+    assert again.q == pytest.approx(motion.q)
+    assert again.u.shape == (16, 4)
+
+
+def test_covariance_stays_positive(arm):
+    """Readings of a micrometre for 2000 steps, and a start of which much less is known."""
+    observer = sorosim.Observer(arm, "10 ms", noise="1 um", process={"motion": "1 mm/s"})
+    observer.reset(u=[1.0], position="10 cm", velocity="1 m/s")
+    p = arm.pose(sorosim.statics(arm, [1.0]).q, "arm")[:3, 3]
+    for _ in range(300):
+        found = observer.step([1.0], {"arm": p})
+    eigenvalues = np.linalg.eigvalsh(found.covariance)
+    assert eigenvalues.min() > -1e-12 * eigenvalues.max()
+
+
+def test_an_interrupted_step_changes_nothing(arm):
+    observer = sorosim.Observer(arm, "10 ms", noise="1 mm")
+    observer.reset(u=[1.0])
+    before = observer.step([1.0])
+    with pytest.raises(sorosim.InputError, match="a sensor or a place"):
+        observer.step([1.0], {"arms": [0.0, 0.0, 0.0]})
+    assert observer.state.q == pytest.approx(before.q, abs=0.0)
+    after = observer.step([1.0])
+    assert after.t == pytest.approx(before.t + 0.01)
+
+
+WRONG = {
+    "method": (lambda arm: sorosim.Observer(arm, "10 ms", method="ukf"), "ekf"),
+    "a number": (lambda arm: sorosim.Observer(arm, "10 ms", {"materials.rubber.young": "1 kPa"}), "an input or a load"),
+    "process": (
+        lambda arm: sorosim.Observer(arm, "10 ms", process={"tip": 1.0}),
+        "names that are unknown, or 'motion'",
+    ),
+    "no prior": (lambda arm: sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}).reset(), "what is known of it"),
+    "no reset": (lambda arm: sorosim.Observer(arm, "10 ms").step(), "a reset before"),
+    "a unit": (lambda arm: sorosim.Observer(arm, "10 ms", process={"motion": "1 N"}), "process.motion"),
+}
+
+
+@pytest.mark.parametrize("case", list(WRONG))
+def test_wrong_arguments(case, arm):
+    make, message = WRONG[case]
+    with pytest.raises(sorosim.InputError, match=message):
+        make(arm)
+
+
+def test_late_beyond_what_is_remembered(arm):
+    observer = sorosim.Observer(arm, "10 ms", noise="1 mm")
+    observer.reset(u=[1.0])
+    observer.step([1.0])
+    with pytest.raises(sorosim.InputError, match=r"times of the last 50 steps, 0\.01 to 0\.01 s"):
+        observer.step([1.0], late={0.5: {"arm": [0.3, 0.0, 0.0]}})
