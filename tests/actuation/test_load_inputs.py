@@ -420,6 +420,29 @@ def test_a_thruster_through_the_centre_of_mass_has_the_motion_of_a_point():
     assert_allclose(run.energy().work, run.energy().kinetic, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["newmark", "generalized-alpha"])
+def test_work_and_motion_under_inputs_that_jump_are_those_of_a_motor(method):
+    content = {
+        "sorosim": 1, "name": "puck", "gravity": [0, 0, 0],
+        "links": {"puck": {
+            "joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": 3.0, "damping": 0.3}},
+            "body": {"mass": 2, "inertia": [1, 1, 1]},
+        }},
+    }  # fmt: skip
+    jet = {"loads": {"jet": {"wrench": {"link": "puck", "force": [1, 0, 0]}}}, "actuators": {"push": {"load": "jet"}}}
+    motor = {"actuators": {"push": {"joint": {"link": "puck"}}}}
+    u = np.random.default_rng(0).normal(size=20)
+    one, two = (
+        sorosim.simulate(
+            sorosim.load(content | more), 1.0, controller=lambda t, q, qd: [u[min(round(t / 0.05), 19)]],
+            dt_control=0.05, method=method, step=5e-3,
+        )
+        for more in (jet, motor)
+    )  # fmt: skip
+    assert_allclose(one.q, two.q, atol=1e-12)
+    assert_allclose(one.energy().work, two.energy().work, atol=1e-9 * np.abs(two.energy().work).max())
+
+
 # -- sensors, files, errors --------------------------------------------------------------------------------------------
 
 
