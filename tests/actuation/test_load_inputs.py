@@ -15,11 +15,13 @@ from sorosim.base.errors import ModelError
 from sorosim.mechanics.actuation.load_input import LoadInput
 from sorosim.mechanics.dynamics.linearised_tree import LinearisedTree
 from sorosim.mechanics.dynamics.linearization import input_matrix
+from sorosim.mechanics.engine import engine
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.loads.base import LoadLaw
 from sorosim.mechanics.loads.wrench import Wrench
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
+from sorosim.studies.doctor import examine
 
 LINKS = """
 materials: {rubber: {young: 0.5 MPa, poisson: 0.5, density: 1100 kg/m^3, damping: 2 kPa*s}}
@@ -207,19 +209,19 @@ def test_derivatives_of_inverse_dynamics(tree):
 
 
 def test_products_in_order_n_are_those_of_the_matrices(robot):
-    engine, (q, qd, qdd, u) = robot.engine, state(robot)
+    own, (q, qd, qdd, u) = robot.engine, state(robot)
     u, t, rng = robot.inputs(u), 0.3, np.random.default_rng(0)
-    out = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
+    out = own.evaluate(task.RESIDUAL_DERIVATIVES, q, qd, qdd, u, t)
     open_B = out.B.copy()  # motors in loops are no part of the products
     if robot.n_multipliers:
         open_B[:, robot.actuator_names.index("hinge")] = 0.0
-    product = LinearisedTree(engine)
+    product = LinearisedTree(own)
     product.linearise(q, qd, qdd, u, t)
     du, w, zero = rng.normal(size=len(u)), rng.normal(size=robot.ndof), np.zeros(robot.ndof)
     assert relative_error(product.apply(zero, zero, du), -open_B @ du) <= 1e-13
     assert relative_error(product.apply_transposed(w)[2], -open_B.T @ w) <= 1e-13
     product.linearise(q, zero, zero.copy(), u, t)
-    still = engine.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, t).B
+    still = own.evaluate(task.RESIDUAL_DERIVATIVES, q, zero, zero.copy(), u, t).B
     assert relative_error(product.apply_closed(zero, du)[0], -still @ du) <= 1e-13
 
 
@@ -277,6 +279,18 @@ def test_equilibria_by_inputs_and_by_numbers(tree):
     assert relative_error(sorosim.sensitivities(tree, [name]).equilibrium(eq).q[:, 0], exact) <= 1e-6
 
 
+def test_equilibria_and_runs_along_the_tree_are_those_of_matrices(robot, monkeypatch):
+    found, runs, (q0, qd0) = [], [], start(robot)
+    for least in (0, 10**9):
+        monkeypatch.setattr(engine, "ON_TREE", least)
+        monkeypatch.setattr(engine, "ON_SPARSE", least)
+        found.append(sorosim.statics(robot, PULL).q)
+        inputs = {name: f"{value}*t" for name, value in PULL.items()}
+        runs.append(sorosim.simulate(robot, 0.01, u=inputs, q0=q0, qd0=qd0, method="newmark", step=2e-4).q[-1])
+    assert_allclose(*found, atol=1e-9)
+    assert_allclose(*runs, atol=1e-6)
+
+
 def test_inverse_statics_finds_the_inputs():
     robot = sorosim.load(data(scaled=("push", "jet")))
     eq = sorosim.statics(robot, {"push": 0.7, "jet": -0.4})
@@ -319,6 +333,19 @@ def test_a_rollout_and_its_derivatives(robot):
 
     assert relative_error(np.stack([along.q, along.qd]), best_slope(moved, (1e-2, 1e-3, 1e-4))) <= 1e-6
     assert_allclose((back.u * du).sum(), (q_bar * along.q + qd_bar * along.qd).sum(), rtol=1e-8)
+
+
+def test_derivatives_of_a_rollout_by_numbers(tree):
+    name, value = "loads.jet.wrench.force[0]", 1.0
+    u, (q0, qd0) = held(tree), start(tree)
+    motion = sorosim.rollout(tree, u, DT, q0=q0, qd0=qd0, numbers=[name])
+
+    def moved(x):
+        return sorosim.rollout(sorosim.load(data(), set={name: value + x}), u, DT, q0=q0, qd0=qd0).q
+
+    exact = best_slope(moved, (1e-2, 1e-3, 1e-4))
+    assert relative_error(motion.jvp(numbers=[1.0]).q, exact) <= 1e-6
+    assert motion.vjp(exact).numbers[0] == pytest.approx((exact**2).sum(), rel=1e-6)
 
 
 def test_steps_are_those_of_a_batch_and_near_to_a_run(robot):
@@ -393,6 +420,37 @@ def test_a_thruster_through_the_centre_of_mass_has_the_motion_of_a_point():
     assert_allclose(run.energy().work, run.energy().kinetic, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["newmark", "generalized-alpha"])
+def test_work_and_motion_under_inputs_that_jump_are_those_of_a_motor(method):
+    content = {
+        "sorosim": 1, "name": "puck", "gravity": [0, 0, 0],
+        "links": {"puck": {
+            "joint": {"prismatic": {"axis": [1, 0, 0], "stiffness": 3.0, "damping": 0.3}},
+            "body": {"mass": 2, "inertia": [1, 1, 1]},
+        }},
+    }  # fmt: skip
+    jet = {"loads": {"jet": {"wrench": {"link": "puck", "force": [1, 0, 0]}}}, "actuators": {"push": {"load": "jet"}}}
+    motor = {"actuators": {"push": {"joint": {"link": "puck"}}}}
+    rail = {
+        "links": {"puck": {"joint": "free", "body": {"mass": 2, "inertia": [1, 1, 1]}}},
+        "loops": {"rail": {"joint": content["links"]["puck"]["joint"], "from": "puck", "to": {"at": {}}}},
+        "actuators": {"push": {"loop": {"loop": "rail"}}},
+    }
+    u = np.random.default_rng(0).normal(size=20)
+    one, two, three = (
+        sorosim.simulate(
+            sorosim.load(content | more), 1.0, controller=lambda t, q, qd: [u[min(round(t / 0.05), 19)]],
+            dt_control=0.05, method=method, step=5e-3,
+        )
+        for more in (jet, motor, rail)
+    )  # fmt: skip
+    assert_allclose(one.q, two.q, atol=1e-12)
+    assert_allclose(three.q[:, 0], two.q[:, 0], atol=1e-10)
+    # a motor in a loop is outside the tree, too; loops of generalised alpha are closed with errors in work of 2e-8
+    for run, bound in ((one, 1e-9), (three, 1e-7)):
+        assert_allclose(run.energy().work, two.energy().work, atol=bound * np.abs(two.energy().work).max())
+
+
 # -- sensors, files, errors --------------------------------------------------------------------------------------------
 
 
@@ -435,6 +493,18 @@ def test_a_part_keeps_its_inputs():
     content |= {"prefabs": {"limb": blocks}, "parts": {"left": {"prefab": "limb"}}, "actuators": {}}
     robot = sorosim.load(content)
     assert robot.description.actuators["left_thrust"].load == "left_jet"
+
+
+def test_the_doctor_looks_at_them_as_actuators():
+    content = data()
+    content["simulate"] = {"t_end": 0.1, "u": {"jet": "0.1*t", "cord": 1.0}}
+    content["loads"]["idle"] = {"wrench": {"link": "finger", "s": 0.0, "force": [0, 1, 0]}}
+    content["loads"]["again"] = copy.deepcopy(content["loads"]["jet"])
+    content["actuators"] |= {"idle": {"load": "idle"}, "again": {"load": "again"}}
+    found = {(one.code, one.where) for one in examine(sorosim.load(content))}
+    assert {("actuator.idle", "actuators.idle"), ("actuator.same", "actuators.again")} <= found
+    assert not any(code.startswith("load.") for code, _ in found)
+    assert ("derivatives.wrong", "derivatives") not in found
 
 
 BAD = {

@@ -73,7 +73,7 @@ def test_what_two_bodies_do_to_each_other_sums_to_nothing(load):
     robot = two_bodies(a=load)
     q, qd = moving(robot)
     engine = robot.engine
-    engine.load_values(q, qd, 0.0, engine.external)
+    engine.load_values(q, qd, robot.inputs(None), 0.0, engine.external)
     forces = engine.external.wrench
     assert np.abs(forces).max() > 1.0
     assert_allclose(forces.sum(axis=0), 0.0, atol=1e-14 * np.abs(forces).max())

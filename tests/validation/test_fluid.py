@@ -453,9 +453,9 @@ def test_drag_never_gives_energy_and_lift_does_no_work(rng):
     worst, work = -np.inf, 0.0
     for _ in range(2000):
         q, qd = 0.7 * rng.normal(size=robot.ndof), rng.normal(size=robot.ndof) * 10.0 ** rng.uniform(-2, 2)
-        worst = max(worst, load_power(robot.engine, "water", 0.0, q, qd))
-        scale = load_power(drag.engine, "water", 0.0, q, qd)
-        work = max(work, abs(load_power(lift.engine, "water", 0.0, q, qd) / scale))
+        worst = max(worst, load_power(robot.engine, "water", 0.0, q, qd, robot.inputs(None)))
+        scale = load_power(drag.engine, "water", 0.0, q, qd, drag.inputs(None))
+        work = max(work, abs(load_power(lift.engine, "water", 0.0, q, qd, lift.inputs(None)) / scale))
     assert worst < 0.0
     # a force exactly across the velocity: rounding
     assert WORST.note("power of lift over that of drag", work) < 1e-13
@@ -466,7 +466,7 @@ def test_drag_of_every_shape_takes_energy(name, rng):
     robot = body_in(solid(SHAPES[name][0], RHO, OBLIQUE), Joint("free"), Fluid(RHO), NO_GRAVITY)
     for _ in range(500):
         q, qd = rng.normal(size=6), rng.normal(size=6)
-        assert load_power(robot.engine, "water", 0.0, q, qd) < 0.0
+        assert load_power(robot.engine, "water", 0.0, q, qd, robot.inputs(None)) < 0.0
 
 
 def test_lift_is_across_rod_and_flow(rng):

@@ -347,9 +347,8 @@ def _growing_inputs(system: OdeSystem, t: float, x: Array) -> Iterator[str]:
             yield f"the input of '{name}' has grown to {a:.3g} {unit}".rstrip()
     q, qd = system.coordinates(t, x)[:2]
     if np.isfinite(q).all() and np.isfinite(qd).all():
-        scaled = system.robot.engine.loading.inputs  # by inputs, which are looked at above
-        for name in (name for name in system.robot.description.loads if name not in scaled):
-            # in the same state
+        for name in system.robot.description.loads:
+            # in the same state, under the same inputs
             a, b = (_load(system.robot, name, moment, q, qd, now) for moment in (t, EARLIER_PART * t))
             if np.isfinite(a) and a > BLOW_UP * b > 0.0:
                 yield f"the load '{name}' has grown {a / b:.2g}-fold"

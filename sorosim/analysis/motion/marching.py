@@ -230,7 +230,10 @@ class _MarchRun:
         steps = max(np.ceil(remaining / most * (1.0 - 1e-10)), 1.0)
         march.counts["steps_left"], number["step"] = int(min(steps, MOST_STEPS)), remaining / steps
         march.state.actuation[:] = self.method.exchanges.of_tree(q[None], qd[None], u[None])[0][0]
-        return self.method.jump(march, u)
+        code = self.method.jump(march, u)
+        if code == codes.CONTINUES and self.energy is not None and self.exchange is not None:
+            self.exchange = self.exchange_beside()  # forces of inputs outside the tree have jumped
+        return code
 
     def run(self) -> OdeSolution:
         problem, events = self.problem, self.problem.events

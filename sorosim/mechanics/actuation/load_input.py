@@ -47,8 +47,11 @@ class LoadInput(DeclaredActuator, kind="load", title="Inputs of loads"):
     a wrench it is a thruster or a hand that pushes, by a magnet the current of a coil, by a spring its stiffness.
     """
 
-    load: str = key(ScaledLoad("loads", "the name of a load", fits=can_be_scaled), "Load that it scales; its name may stand alone, load: jet.",
-               "jet")  # fmt: skip
+    load: str = key(
+        ScaledLoad("loads", "the name of a load", fits=can_be_scaled),
+        "Load that it scales; its name may stand alone, load: jet.",
+        "jet",
+    )
 
     short: ClassVar[str] = "load"
     unit: ClassVar[str] = ""

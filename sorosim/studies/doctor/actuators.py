@@ -10,6 +10,7 @@ import numpy as np
 from sorosim.base.arrays import Array
 from sorosim.mechanics.actuation.chamber import Chamber
 from sorosim.mechanics.actuation.joint_force import JointForce
+from sorosim.mechanics.actuation.load_input import LoadInput
 from sorosim.mechanics.actuation.route import RoutedActuator
 from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.actuation.tendon import Tendon
@@ -127,6 +128,8 @@ def _input_matrix(context: CheckContext, seed: int) -> Array:
 def _why_ineffective(context: CheckContext, actuator: object) -> str:
     if isinstance(actuator, JointForce):
         return "its joint is driven: the force there is unknown; leave one of the two out"
+    if isinstance(actuator, LoadInput):
+        return f"does the load '{actuator.load}' act on something that moves?"
     middle = ", or does it run along the middle" if isinstance(actuator, Tendon) else ""
     question = f"is the strain that it works on locked{middle}?"
     locked = []
