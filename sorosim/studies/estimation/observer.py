@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
-from sorosim.analysis.equations.system import mass_weight
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.analysis.inversion.targets import StaticState
 from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE
 from sorosim.analysis.motion.stepper import Stepper, StepState
 from sorosim.analysis.results.result import InitialState, Run
-from sorosim.base.arrays import Array, IntArray
+from sorosim.base.arrays import Array, IntArray, Mask
 from sorosim.base.declare.types import Integer
 from sorosim.base.errors import ConvergenceError, InputError, nearest
 from sorosim.base.public import public
@@ -26,8 +25,8 @@ from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values, choice, describe
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE
-from sorosim.mechanics.engine.quantities import extent
 from sorosim.mechanics.robot import Robot, check_robot
+from sorosim.studies.estimation.disturbances import SmoothMotions
 from sorosim.studies.estimation.readings import ReadingErrors
 from sorosim.studies.estimation.unknowns import Unknown, place_of, unknowns_of, with_inputs
 
@@ -36,14 +35,14 @@ METHODS = ("ekf", "iterated")
 # start: places and velocities
 MOTION, RANDOM = "motion", "0.1 m/s"
 POSITION, VELOCITY = "1 cm", "5 cm/s"
+# steps of the integrator between readings
+SUBSTEPS = 4
 # a reading that is less probable than this is left out
 IMPROBABLE = 1e-6
 # corrections of an iterated update: at most, and until they are this part of the deviations
 MOST_CORRECTIONS, SETTLED = 8, 1e-3
 # steps to which late readings may belong
 REMEMBERED = 50
-# part of the largest squared frequency, or of the metric, below which a motion is not elastic, or massless
-ELASTIC = 1e-9
 # of coordinates and rates, by which differences of readings move them
 DIFFERENCE = 1e-5
 
@@ -153,7 +152,8 @@ class Observer:
     driven : mapping of str to signal, optional
         As in `Stepper`.
     substeps : int
-        Steps of the integrator in dt.
+        Steps of the integrator in dt. They begin anew after each update, and motions that they do not resolve are
+        damped: inertial sensors see these, and need more steps than markers. Default: 4.
 
     Notes
     -----
@@ -174,7 +174,7 @@ class Observer:
     def __init__(
         self, robot: Robot, dt: Number, unknown: Any = None, process: Mapping[str, Any] | None = None,
         method: str = "ekf", *, noise: Any = None, prior: Mapping[Any, Any] | None = None,
-        driven: Mapping[str, Any] | None = None, substeps: int = 1,
+        driven: Mapping[str, Any] | None = None, substeps: int = SUBSTEPS,
     ) -> None:  # fmt: skip
         self._given = check_robot(robot)
         self.method = choice("method", method, METHODS)
@@ -193,6 +193,7 @@ class Observer:
         inputs = [name for one in self.unknowns for name in one.inputs]
         self._inputs: IntArray = np.array([whole.actuator_names.index(name) for name in inputs], dtype=np.int64)
         self._free = self._sim._steps.system.partition.free
+        self._smooth = SmoothMotions(whole, self._free)
         self._walk, self._motion = self._processes(process or {})
         self._readings: dict[tuple[Any, ...], ReadingErrors] = {}
         self._records: deque[_Record] = deque(maxlen=REMEMBERED)
@@ -244,8 +245,8 @@ class Observer:
         inputs = self._all_inputs(self._given.inputs(u), mean)
         state = self._sim.reset(q, qd, t, u=inputs)
         n, free = self.robot.ndof, self._free
-        self._set_stiffness(np.array(state.q))
-        moved = self._motions(np.array(state.q))
+        self._smooth.begin(np.array(state.q))
+        moved = self._smooth.motions(np.array(state.q))
         k = moved.shape[1]
         root = np.zeros((2 * n + len(mean), 2 * k + len(mean)))
         root[free, :k], root[n + free, k : 2 * k] = far * moved, fast * moved
@@ -261,62 +262,11 @@ class Observer:
         self._records.clear()
         return self._keep(state, mean, _triangular(root))
 
-    def _set_stiffness(self, q: Array) -> None:
-        """K/w^2 of the elastic stiffness and the lowest frequency there."""
-        engine = self.robot.engine.unactuated
-        by_q = engine.internal(q, np.zeros_like(q), np.zeros(engine.n_actuators), True).by_q
-        K, U = -0.5 * (by_q + by_q.T)[np.ix_(self._free, self._free)], mass_weight(self.robot, q, self._free)
-        squares = np.linalg.eigvalsh(linalg.solve_triangular(U, linalg.solve_triangular(U, K, trans="T").T, trans="T"))
-        stiff = squares[squares > ELASTIC * max(squares.max(initial=0.0), np.finfo(float).tiny)]
-        self._stiffness = K / stiff.min() if len(stiff) else 0.0 * K
-
-    def _weight(self, q: Array) -> Array:
-        """Cholesky factor of M + K/w^2, in whose metric stiff motions are large."""
-        U = mass_weight(self.robot, q, self._free)
-        values, V = np.linalg.eigh(U.T @ U + self._stiffness)
-        floor = ELASTIC * values.max(initial=0.0)
-        return np.asarray(linalg.qr((np.sqrt(np.maximum(values, floor)) * V).T, mode="r")[0])
-
-    def _motions(self, q: Array) -> Array:
-        """Motions (n_free, 30) nearest to smooth ones of space, those of quadratic polynomials, stiff parts resisting.
-
-        Coefficients are independent, so a place x from the centre moves with the covariance (1 + x . x'/L^2)^2, L the
-        size of the robot.
-        """
-        engine, free, none = self.robot.engine, self._free, np.zeros(self.robot.ndof)
-        inertia = engine.tree.inertia
-        g, _, J, _ = engine.jacobians(np.arange(len(inertia)), q, none, False)
-        x = (g[:, :3, 3] - self.robot.centre_of_mass(q)) / (extent(g[:, :3, 3]) or 1.0)
-        size = extent(g[:, :3, 3]) or 1.0
-        functions, slopes = _quadratics(x)
-        force = np.zeros((len(free), 3 * functions.shape[1]))
-        for axis in range(3):
-            field = np.zeros((len(x), 6, functions.shape[1]))
-            field[:, 3 + axis] = functions
-            # half of the curl: a small part of space turns as a rigid one does
-            curl = np.zeros((len(x), 3, functions.shape[1]))
-            i, j = (axis + 1) % 3, (axis + 2) % 3
-            curl[:, i], curl[:, j] = 0.5 * slopes[:, j] / size, -0.5 * slopes[:, i] / size
-            Rt = g[:, :3, :3].transpose(0, 2, 1)
-            field[:, :3], field[:, 3:] = Rt @ curl, Rt @ field[:, 3:]
-            own = slice(axis * functions.shape[1], (axis + 1) * functions.shape[1])
-            force[:, own] = np.einsum("nri,nrs,nsk->ik", J[:, :, free], inertia, field, optimize=True)
-        U = self._weight(q)
-        return self._tangent(q, U, linalg.solve_triangular(U, force, trans="T"))
-
-    def _tangent(self, q: Array, U: Array, X: Array) -> Array:
-        """U^-1 X (n_free, k), without what would open loops."""
-        if self.robot.n_multipliers:
-            A = self.robot.loop_rows(q).A[:, self._free]
-            rows = linalg.orth(linalg.solve_triangular(U, A.T, trans="T"))
-            X = X - rows @ (rows.T @ X)
-        return np.asarray(linalg.solve_triangular(U, X))
-
     def _along_loops(self, q: Array, root: Array) -> Array:
         """A root of a covariance without what would open loops where they are closed."""
-        n, out, U = self.robot.ndof, root.copy(), self._weight(q)
+        n, out, U = self.robot.ndof, root.copy(), self._smooth.weight(q)
         for rows in (self._free, n + self._free):
-            out[rows] = self._tangent(q, U, U @ root[rows])
+            out[rows] = self._smooth.tangent(q, U, U @ root[rows])
         return out
 
     def _all_inputs(self, u: Array, mean: Array) -> Array:
@@ -414,7 +364,7 @@ class Observer:
     def _disturbances(self, q: Array) -> Array:
         """Root of the covariance of what a step adds: random accelerations, and random walks."""
         n, m, free = self.robot.ndof, len(self._mean), self._free
-        kicks = self._motion * np.sqrt(self.dt) * self._motions(q)
+        kicks = self._motion * np.sqrt(self.dt) * self._smooth.motions(q)
         k = kicks.shape[1]
         out = np.zeros((2 * n + m, k + m))
         out[n + free, :k], out[free, :k] = kicks, 0.5 * self.dt * kicks
@@ -431,29 +381,45 @@ class Observer:
         readings = self._readings_of(given)
         x = np.concatenate([self._state.q, self._state.qd, self._mean])
         e, H = self._errors(readings, x)
-        C = H @ self._root
-        counted, rejected = np.ones(len(e), dtype=bool), []
+        innovations, doubtful = readings.natural(e), self._doubtful(readings, e, H)
+        counted = np.ones(len(e), dtype=bool)
+        if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
+            cost = self._corrected(readings, x, e, H, counted)[2]
+            if stats.chi2.sf(cost, len(e)) >= IMPROBABLE:
+                doubtful = []
+        for name in doubtful:
+            counted[readings.rows[name]] = False
+        if not counted.any():
+            return doubtful, innovations
+        z, R, _ = self._corrected(readings, x, e, H, counted)
+        self._take(x + self._root @ z, linalg.solve_triangular(R, self._root.T, trans="T").T)
+        return doubtful, innovations
+
+    def _doubtful(self, readings: ReadingErrors, e: Array, H: Array) -> list[str]:
+        """Names of readings that are improbable."""
+        out, C = [], H @ self._root
         for name, rows in readings.rows.items():
             own = C[rows]
             size = e[rows] @ linalg.solve(np.eye(len(own)) + own @ own.T, e[rows], assume_a="pos")
             if stats.chi2.sf(size, len(own)) < IMPROBABLE:
-                counted[rows] = False
-                rejected.append(name)
-        innovations = readings.natural(e)
-        if not counted.any():
-            return rejected, innovations
+                out.append(name)
+        return out
+
+    def _corrected(
+        self, readings: ReadingErrors, x: Array, e: Array, H: Array, counted: Mask
+    ) -> tuple[Array, Array, float]:
+        """The most probable z of x + S z, R of the covariance S (R^T R)^-1 S^T there, and what it costs."""
         z = np.zeros(self._root.shape[1])
         for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
-            C = H[counted] @ self._root
+            C, r = H[counted] @ self._root, e[counted]
             R = linalg.qr(np.vstack([np.eye(C.shape[1]), C]), mode="r")[0][: C.shape[1]]
-            # least |z|^2 + |e + C (z' - z)|^2
-            after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (e[counted] - C @ z), trans="T"))
+            # least |z'|^2 + |r + C (z' - z)|^2
+            after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (r - C @ z), trans="T"))
             done, z = np.abs(after - z).max() < SETTLED, after
             if done or self.method == "ekf":
                 break
             e, H = self._errors(readings, x + self._root @ z)
-        self._take(x + self._root @ z, linalg.solve_triangular(R, self._root.T, trans="T").T)
-        return rejected, innovations
+        return np.asarray(z), np.asarray(R), float(z @ z + e[counted] @ e[counted])
 
     def _readings_of(self, y: Any) -> ReadingErrors:
         """Errors of readings, made once for each choice of places and sensors."""
@@ -603,20 +569,6 @@ class ObservedMotion:
         inputs = np.array([observer._all_inputs(u, one.mean) for u, one in zip(self.u, self.states, strict=True)])
         steps = observer._sim._steps
         return steps.run(self.t, self.q, self.qd, inputs, f"observed by {observer.method}")
-
-
-def _quadratics(x: Array) -> tuple[Array, Array]:
-    """Functions (n, 10) of places x (n, 3) whose products sum up to (1 + x . x')^2, and their slopes (n, 3, 10)."""
-    n, root = len(x), np.sqrt(2.0)
-    values, slopes = np.zeros((n, 10)), np.zeros((n, 3, 10))
-    values[:, 0] = 1.0
-    for i in range(3):
-        values[:, 1 + i], slopes[:, i, 1 + i] = root * x[:, i], root
-        values[:, 4 + i], slopes[:, i, 4 + i] = x[:, i] ** 2, 2.0 * x[:, i]
-        j = (i + 1) % 3
-        values[:, 7 + i] = root * x[:, i] * x[:, j]
-        slopes[:, i, 7 + i], slopes[:, j, 7 + i] = root * x[:, j], root * x[:, i]
-    return values, slopes
 
 
 def _triangular(root: Array) -> Array:
