@@ -133,14 +133,14 @@ def tubes():
     driven = {"robot.middle.rotation": "90 deg", "robot.inner.rotation": "180 deg"}
     unknown = {"robot.middle.rotation": "1 deg", "robot.inner.rotation": "1 deg", "robot.tip": "force"}
     places = {"robot": [0.0, 0.0, 0.1], ("robot", 0.7): [0.0, 0.0, 0.1]}
-    return robot, places, unknown, "0.3 mm", {"robot.tip": "0.05 N"}, {"driven": driven}
+    return robot, places, unknown, "0.3 mm", {"robot.tip": "0.02 N"}, {"driven": driven}
 
 
 def contact():
     robot = load_text(PINNED, "pinned.yaml")
     places = {("arm", 0.5): [0.1, 0, 0], "arm": [0.3, 0, 0]}
-    unknown = {"arm.tip": "force", "materials.rubber.young": "0.1 MPa"}
-    return robot, places, unknown, "1 mm", {"arm.tip": {"mean": [0, 0, "-0.2 N"], "spread": "0.05 N"}}, {}
+    prior = {"arm.tip": {"mean": [0, 0, "-0.2 N"], "spread": ["0.02 N", "0.005 N", "0.05 N"]}}
+    return robot, places, {"arm.tip": "force"}, "1 mm", prior, {}
 
 
 def fibre():

@@ -179,14 +179,9 @@ class Targets:
         return out
 
     @property
-    def channels(self) -> list[tuple[str, slice, list[int]]]:
-        """Sensors among the targets, their rows, and which of their channels count."""
-        return [(key, rows, list(chosen)) for key, rows, chosen, _ in self._readings]
-
-    @property
-    def wanted(self) -> list[tuple[str, slice, tuple[int, ...], Array]]:
-        """Sensors, their rows, which of their channels count, and what these shall read."""
-        return self._readings
+    def channels(self) -> list[tuple[str, slice, list[int], Array]]:
+        """Sensors among the targets, their rows, which of their channels count, and what these shall read."""
+        return [(key, rows, list(chosen), wanted) for key, rows, chosen, wanted in self._readings]
 
     def sizes(self, error: Array) -> dict[Any, Array]:
         """What an error is for each target: lengths [m], twists [rad, m] or readings."""

@@ -103,33 +103,56 @@ def summary(found: Any) -> dict[str, Any]:
 
 
 def _each_row(robot: Any, file: Path, what: Any, noise: Any, prior: Any, inputs: Any, driven: Any, json: bool) -> None:
-    """One estimate for each row of a table, each search from the one before."""
-    import numpy as np
-
+    """One estimate for each row of a table, each search from the one before; a row that fails is told."""
     import sorosim
+    from sorosim.studies.estimation.estimator import IMPROBABLE
+    from sorosim.studies.fitting.measurements import header_of
 
-    data = sorosim.Measurements.from_csv(file, gaps=True)
-    own = data.u if isinstance(data.u, dict) else {}
+    columns = [name.partition("[")[0].strip().rpartition(".")[0] for name in header_of(file)]
+    places = {name: frame("--readings", name) for name in dict.fromkeys(columns) if "@" in name}
+    data = sorosim.Measurements.from_csv(file, places=places or None, gaps=True).bind(robot)
     rows, estimator = [], None
-    for k in range(data.n):
-        given = {_place(robot, "--readings", name): _row(x[k]) for name, x in data.positions.items()}
-        given |= {name: _row(np.atleast_1d(x[k])) for name, x in data.readings.items()}
-        u = {**(inputs or {}), **{name: float(x[k]) for name, x in own.items()}} or None
-        if estimator is None:
-            estimator = sorosim.Estimator(robot, given, what, noise, prior, u, driven)
-            found = estimator.solve()
-        else:
-            found = estimator.solve(given, u=u)
+    commanded = [name.partition("[")[0].strip()[2:] for name in header_of(file) if name.startswith("u.")]
+    for k in range(len(data.values)):
+        u = {**(inputs or {}), **{name: float(data.u[k][robot.actuator_names.index(name)]) for name in commanded}}
+        moved = {**(driven or {}), **{name: float(values[k]) for name, values in data.driven.items()}}
+        given = _readings_of(robot, data, k)
+        try:
+            if estimator is None:
+                estimator = sorosim.Estimator(robot, given, what, noise, prior, u or None, moved or None)
+                found = estimator.solve()
+            else:
+                found = estimator.solve(given, u=u or None, driven=moved or None)
+        except ConvergenceError as error:
+            if estimator is None:
+                raise
+            rows.append({"message": str(error)})
+            if not json:
+                line(f"row {k}: {error}")
+            continue
         rows.append(summary(found))
         if not json:
             told = (f"{name} {x:.5g} +- {found.standard_deviations[name]:.2g}" for name, x in found.values.items())
-            line(f"row {k}: {', '.join(told)} (probability {found.probability:.2g})")
+            doubt = "" if found.probability >= IMPROBABLE else f"; {found.mismatch}"
+            line(f"row {k}: {', '.join(told)} (probability {found.probability:.2g}){doubt}")
     if json:
         as_json({"robot": robot.name, "rows": rows})
 
 
-def _row(values: Any) -> list[float | None]:
-    return [None if x != x else float(x) for x in values]
+def _readings_of(robot: Any, data: Any, k: int) -> dict[Any, list[float | None]]:
+    """Readings of one row of a table, by marker and sensor."""
+    out: dict[Any, list[float | None]] = {}
+    for marker in data.markers:
+        key = marker if "@" in marker else data.source.places.get(marker, marker)
+        out[key] = [None if x != x else float(x) for x, owner in zip(data.values[k], data.owners, strict=True)
+                    if owner == marker]  # fmt: skip
+    for sensor, own in data.channels.items():
+        values = [float(x) for x, owner in zip(data.values[k], data.owners, strict=True) if owner == sensor]
+        entries: list[float | None] = [None] * len(robot.instruments.readers[sensor].channels)
+        for place, x in zip(own, values, strict=True):
+            entries[place] = None if x != x else x
+        out[sensor] = entries
+    return out
 
 
 def _unknown(texts: list[str]) -> dict[str, Any]:

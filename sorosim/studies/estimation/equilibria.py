@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dgetrs
 
 from sorosim.analysis.equations.system import StaticSystem
-from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.equilibria.statics import statics, tunnelling_test
 from sorosim.analysis.inversion.manifold import Manifold, Point
 from sorosim.analysis.inversion.quadratic import norm
 from sorosim.analysis.inversion.solver import with_loops_closed
@@ -42,7 +43,7 @@ class Equilibria:
         values: Mapping[str, float], readings: Any, noise: Any,
     ) -> None:  # fmt: skip
         self._file, self._inputs, self._driven, self._paths = robot, inputs, driven, tuple(paths)
-        self._given, self._noise = readings, noise
+        self._given, self._noise = deepcopy(readings), deepcopy(noise)
         self._by: Sensitivities | None = None
         self._numbers = np.zeros(0)
         self._take(robot, u, values)
@@ -56,6 +57,7 @@ class Equilibria:
         self.robot, self.names = robot, tuple(values)
         self.manifold = Manifold(system, self._inputs, self._driven)
         self.readings = ReadingErrors(robot, self._given, self._noise)
+        self._may_tunnel = tunnelling_test(system) if robot.engine.loading.touches else None
 
     @property
     def system(self) -> StaticSystem:
@@ -70,7 +72,7 @@ class Equilibria:
     def read(self, readings: Any) -> None:
         """Take other readings of the same places and sensors."""
         self.readings.set(readings)
-        self._given = readings
+        self._given = self.readings.given
 
     def set(self, p: Array) -> None:
         """Let robot and system have these parameters (SorosimError: there is no such robot)."""
@@ -78,8 +80,10 @@ class Equilibria:
         if self._paths and not np.array_equal(p[n:], self._numbers):
             numbers = dict(zip(self._paths, p[n:].tolist(), strict=True))
             before, scales = self.system, (self.system.weight, self.system.rank, self.system.rows)
+            counted = self.readings.counts
             self._take(self._file.with_values(numbers), before.u, self.driven)
             self.system.weight, self.system.rank, self.system.rows = scales
+            self.readings.leave_out(~counted)
             self._by, self._numbers = Sensitivities(self.robot, self._paths), p[n:].copy()
         self.manifold.set(p[:n])
 
@@ -134,10 +138,22 @@ class Equilibria:
 
     # -- ways --------------------------------------------------------------------------------------------------------
 
+    def tunnels(self, before: Array, after: Array) -> bool:
+        """Whether surfaces may have passed through each other between two unknowns."""
+        return self._may_tunnel is not None and self._may_tunnel(before, 1.0, after, 1.0)
+
+    def stable(self, point: Point) -> bool:
+        """Whether the equilibrium of a point is."""
+        if self.manifold.definite(point):
+            return True
+        system, x = self.system, point.x + point.correction
+        return bool(system.robot.linearize(system.q(x), system.u, free=system.partition.free).stable)
+
     def corrected(self, point: Point) -> Point:
         """The equilibrium at the parameters of a point, but for a last correction (ModelError: there is none)."""
         while not point.balanced:
-            after = self.point(point.x + point.correction, point.p)
+            x = point.x + point.correction
+            after = None if self.tunnels(point.x, x) else self.point(x, point.p)
             if after is None or not norm(after.correction) < norm(point.correction):
                 after = self.point(self.rest(point.p, point.x), point.p)
                 if after is None or not after.balanced:

@@ -15,11 +15,11 @@ from sorosim.analysis.inversion.quadratic import least, norm
 from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array
 from sorosim.base.declare.types import Integer
-from sorosim.base.errors import ConvergenceError, ModelError, SorosimError, warn
+from sorosim.base.errors import ConvergenceError, InputError, ModelError, SorosimError, nearest, warn
 from sorosim.base.ode import one_blas_thread
 from sorosim.base.public import public
 from sorosim.base.validation import Number, Values
-from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT
+from sorosim.mechanics.engine.parameter import DRIVEN, FILE
 from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
 from sorosim.mechanics.robot import Robot, check_robot
 from sorosim.studies.estimation.equilibria import Equilibria
@@ -88,7 +88,8 @@ def estimate(
     Warns
     -----
     SorosimWarning
-        Readings that the model, with the noise and priors given, explains with a probability below 1e-4.
+        Readings that the model, with the noise and priors given, explains with a probability below 1e-4; an equilibrium
+        that is unstable.
 
     Notes
     -----
@@ -106,6 +107,8 @@ def estimate(
     found = estimator.solve()
     if found.probability < IMPROBABLE:
         warn(f"estimate of '{robot.name}': {found.mismatch}")
+    elif not found.stable:
+        warn(f"estimate of '{robot.name}': its equilibrium is unstable, a robot does not stay there")
     return found
 
 
@@ -183,15 +186,16 @@ class Estimator:
         Parameters
         ----------
         readings : mapping, optional
-            Others of the same places and sensors. Default: those before.
+            Others of the same places and sensors; what is missing or None was not read. Default: those before.
         u, driven : optional
-            What was commanded. Default: as before.
+            What was commanded, as in `statics`: inputs that are not named are zero. Default: as before.
         """
         self._shift = np.zeros(len(self.mean))
+        commands = None if u is None and driven is None else self._commands(u, driven)
         if readings is not None:
             self._equilibria.read(readings)
-        if u is not None or driven is not None:
-            self._command(u, driven)
+        if commands is not None:
+            self._command(*commands)
         with one_blas_thread(), np.errstate(all="ignore"):
             found = self._best()
         if found.message:
@@ -250,18 +254,26 @@ class Estimator:
         p = np.clip(p, self._low, self._high)
         return self._equilibria.rest(p, q=self._q), p
 
-    def _command(self, u: Values | None, driven: Mapping[str, Number] | None) -> None:
+    def _commands(self, u: Values | None, driven: Mapping[str, Number] | None) -> tuple[Array, dict[str, float]]:
+        """Inputs and driven values that are commanded from now on (InputError: there are no such ones)."""
+        before_u, before = self._commanded
+        if unknown := [name for name in driven or {} if name not in before]:
+            known = f"the coordinates that were driven before: {', '.join(before) or 'none'}"
+            raise InputError("driven", known, f"'{unknown[0]}'", nearest(str(unknown[0]), before))
+        prescribed = Prescribed.of(self._given, u, driven, AT_REST)
+        values = before if driven is None else {name: prescribed.values.get(name, x) for name, x in before.items()}
+        return (before_u if u is None else prescribed.u), values
+
+    def _command(self, new_u: Array, new: dict[str, float]) -> None:
         """Take over other inputs and driven values, about which what is unknown of them is spread."""
-        prescribed, (old_u, old) = Prescribed.of(self._given, u, driven, AT_REST), self._commanded
-        new_u = old_u if u is None else prescribed.u
-        new = old if driven is None else {name: prescribed.values.get(name, x) for name, x in old.items()}
+        old_u, old = self._commanded
         manifold, found = self._equilibria.manifold, []
         for inputs, values in ((old_u, old), (new_u, new)):
             manifold.system.u[: len(inputs)], manifold.system.driven_values[:] = inputs, list(values.values())
             found.append(manifold.parameters())
         shift, self._commanded = np.zeros(len(self.mean)), (new_u, new)
         shift[: len(found[0])] = found[1] - found[0]
-        commanded = np.array([one.kind in (INPUT, DRIVEN) for one in self.unknowns for _ in one.names])
+        commanded = np.array([one.follows for one in self.unknowns for _ in one.names])
         self._shift = commanded * shift
         self.mean = self.mean + self._shift
 
@@ -297,8 +309,10 @@ class Estimator:
             dp = self._least(step.A, step.r, point.p, damping) if damping else step.dp
             changed = step.A @ dp
             dx = point.correction + point.by @ dp
-            trial = self._equilibria.point(point.x + dx, point.p + dp)
-            if trial is not None:
+            x = point.x + dx
+            passes = self._equilibria.tunnels(point.x, x)
+            trial = None if passes else self._equilibria.point(x, point.p + dp)
+            if trial is not None and not self._equilibria.tunnels(x, x + trial.correction):
                 growth = 0.0 if trial.balanced else norm(trial.correction[:n]) / max(norm(dx[:n]), 1e-300)
                 predicted = 2.0 * step.r @ changed + changed @ changed  # below zero
                 after = self._step(trial)
@@ -313,9 +327,9 @@ class Estimator:
         r = np.concatenate([point.error, self._root @ (point.p - self.mean)])
         A = np.concatenate([point.J, self._root])
         # readings that do not change where coordinates do are rounding
-        moved = np.sqrt(np.einsum("ij,ij->j", point.by, point.by)) / self._equilibria.readings.sd.min()
-        shown = np.sqrt(np.einsum("ij,ij->j", point.J, point.J))
-        A[: len(point.J), shown <= NOTHING * moved] = 0.0
+        moved = np.sqrt(np.einsum("ij,ij->j", point.by, point.by))
+        shown = np.abs(point.J) * self._equilibria.readings.sd[:, None]
+        A[: len(point.J)][shown <= NOTHING * moved] = 0.0
         return Step(r, A, self._least(A, r, point.p, 0.0))
 
     def _least(self, A: Array, r: Array, p: Array, damping: float) -> Array:
@@ -340,11 +354,13 @@ class Estimator:
         q_by = equilibria.coordinates_by(point)
         equilibria.set(p)
         system, readings = equilibria.system, equilibria.readings
-        bounded = (p <= self._low) | (p >= self._high)
-        covariance, null = posterior(step.A, bounded)
-        dof = len(r) - (len(p) - len(null) - int(bounded.sum()))
+        covariance, null = posterior(step.A, self._root)
+        at_bound = (p <= self._low) | (p >= self._high)
+        n_rows = int(readings.counts.sum()) + len(self._root)
+        dof = n_rows - (len(p) - len(null) - int(at_bound.sum()))
         return Estimate(
-            equilibria.robot, system.q(x), system.u.copy(), system.multipliers(x), equilibria.driven, self.unknowns, p,
-            covariance, null, q_by, self._root.T @ self._root, readings.natural(r[:n]), readings.sd.copy(),
-            readings.names, readings.units, float(r @ r), dof, bounded, message,
+            equilibria.robot, system.q(x), system.u.copy(), system.multipliers(x), equilibria.driven, self.unknowns,
+            self.mean, p, covariance, null, q_by, self._root.T @ self._root, readings.natural(r[:n]),
+            readings.sd.copy(), readings.names, readings.units, float(r @ r), dof, self._low, self._high,
+            equilibria.stable(point), message,
         )  # fmt: skip

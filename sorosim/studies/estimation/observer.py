@@ -445,13 +445,14 @@ class Observer:
         lam = np.zeros(self.robot.n_multipliers)
         error, slopes = readings.targets.errors(StaticState(q, u, lam, q_by, u_by, np.zeros((len(lam), size))))
         error, slopes = error.copy(), slopes.copy()
-        moving = [one for one in readings.targets.channels if self.robot.instruments.readers[one[0]].by_q is None]
+        readers = self.robot.instruments.readers
+        moving = [one for one in readings.targets.channels if readers[one[0]].by_q is None]
         if moving:
             self._moving_sensors(readings, moving, x, error, slopes)
         return readings.weighed(error, slopes)
 
     def _moving_sensors(
-        self, readings: ReadingErrors, moving: Sequence[tuple[str, slice, list[int]]], x: Array, error: Array,
+        self, readings: ReadingErrors, moving: Sequence[tuple[str, slice, list[int], Array]], x: Array, error: Array,
         slopes: Array,
     ) -> None:  # fmt: skip
         """Fill the rows of sensors that rest on more than coordinates; their derivatives are differences."""
@@ -462,14 +463,13 @@ class Observer:
             return self.robot.measure(at[:n], at[n : 2 * n], u=u, t=t)
 
         here = read(x)
-        wanted = {key: values for key, _, _, values in readings.targets.wanted}
-        for key, rows, chosen in moving:
-            error[rows] = here[key][chosen] - wanted[key]
+        for key, rows, chosen, wanted in moving:
+            error[rows] = here[key][chosen] - wanted
         for k in np.flatnonzero(np.linalg.norm(self._root, axis=1) > 0.0):
             h = DIFFERENCE * max(1.0, abs(x[k]))
             d = h * np.eye(len(x))[k]
             more, less = read(x + d), read(x - d)
-            for key, rows, chosen in moving:
+            for key, rows, chosen, _ in moving:
                 slopes[rows, k] = (more[key][chosen] - less[key][chosen]) / (2.0 * h)
 
     def _take(self, x: Array, root: Array) -> None:

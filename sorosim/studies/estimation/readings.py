@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from sorosim.analysis.inversion.targets import POSITION, READING, StaticState, Targets
 from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
-from sorosim.base.arrays import Array
+from sorosim.base.arrays import Array, Mask
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.units.quantity import amount
 from sorosim.base.units.table import DIMENSIONS
@@ -19,7 +21,7 @@ from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
 from sorosim.mechanics.sensors.state import State
-from sorosim.studies.estimation.unknowns import name_of, place_of
+from sorosim.studies.estimation.unknowns import components_of, name_of, place_of, root_of
 
 AXES = ("x", "y", "z")
 # steps and factors of a difference of fourth order
@@ -29,6 +31,15 @@ TWIST = ("r_x", "r_y", "r_z", "x", "y", "z")
 TWIST_KINDS = ("angle",) * 3 + ("length",) * 3
 
 
+class _Entries(NamedTuple):
+    """The entries of a reading that count."""
+
+    names: list[str]
+    units: list[str]
+    sd: Array
+    block: Array | None  # W of errors over sd, W^T W their inverse correlation; None: they are independent
+
+
 class ReadingErrors:
     """Errors of readings over their standard deviations; values may change, places and sensors stay.
 
@@ -36,8 +47,8 @@ class ReadingErrors:
     ----------
     robot : Robot
     readings : mapping of place or sensor to value
-        A place as `sorosim.inverse` takes it, or "LINK.tip"; its value a position (3,) or a pose (4, 4). Of a sensor
-        what it reads. None in a list leaves an entry out.
+        A place as `sorosim.inverse` takes it, "LINK.tip" or "LINK@S"; its value a position (3,) or a pose (4, 4). Of a
+        sensor what it reads. None in a list leaves an entry out.
     noise : mapping of place or sensor to standard deviations, or one for all, optional
         One number or text for all entries of a reading, one for each, or a covariance. Default: the sensors' own.
 
@@ -47,6 +58,10 @@ class ReadingErrors:
         Places and sensors as they were given.
     names, units : tuple of str
         Of the entries, such as "tip.x".
+    sd : (n_rows,) array
+        Standard deviations of the entries.
+    counts : (n_rows,) bool array
+        Entries of readings that there are now.
     """
 
     def __init__(self, robot: Robot, readings: object, noise: object) -> None:
@@ -54,19 +69,28 @@ class ReadingErrors:
             raise InputError("readings", "a mapping of places or sensors to what they read", describe(readings))
         self.robot, self.keys = robot, tuple(readings)
         self._noise = self._noises(noise)
+        self._labels = {key: name_of(robot, key, "readings") for key in self.keys}
         self._places = {key: self._place(key) for key in self.keys}
-        self._layout: list[tuple[Any, ...]] = []
+        if len(set(self._places.values())) < len(self.keys):
+            raise InputError("readings", "every place once", "one twice")
+        # covariances of sensors of poses turn with what they read
+        sensors = robot.instruments.sensors
+        self._turning = any(isinstance(sensors.get(key), PoseSensor) for key in self.keys if isinstance(key, str))
+        self.targets: Targets
+        self.given: dict[Any, Any] = {}
+        self._values: dict[Any, Any] = {}
+        self._layout: list[tuple[int, tuple[int, ...]]] = []
         self.set(readings)
 
     def _noises(self, noise: object) -> dict[Any, Any]:
         if noise is None:
             return {}
         if not isinstance(noise, Mapping):
-            return dict.fromkeys(self.keys, noise)
+            return dict.fromkeys(self.keys, deepcopy(noise))
         if unknown := [key for key in noise if key not in self.keys]:
             raise InputError("noise", "names of readings", f"{unknown[0]!r}",
                              nearest(str(unknown[0]), map(str, self.keys)))  # fmt: skip
-        return dict(noise)
+        return deepcopy(dict(noise))
 
     def _place(self, key: Any) -> Any:
         """What `Targets` takes for a reading: a sensor, or a place; that of a sensor of poses."""
@@ -84,20 +108,52 @@ class ReadingErrors:
             raise InputError("readings", "a sensor or a place of this robot", f"'{key}'", nearest(key, names)) from None
 
     def set(self, readings: Mapping[Any, Any]) -> None:
-        """Take other readings of the same places and sensors."""
-        if not isinstance(readings, Mapping) or set(readings) != set(self.keys):
+        """Take other readings of the same places and sensors; those that are not there, or None, do not count."""
+        if not isinstance(readings, Mapping) or not set(readings) <= set(self.keys):
             raise InputError("readings", "the same places and sensors as before", describe(readings))
-        wanted = {self._places[key]: self._wanted(key, readings[key]) for key in self.keys}
-        if len(wanted) < len(self.keys):
-            raise InputError("readings", "every place once", "one twice")
-        if not self._layout:
-            self.targets = Targets(self.robot, wanted, {}, 1.0, "readings")
-        else:
+        present = [key for key in self.keys if not _is_missing(readings.get(key))]
+        if not present or (not self.given and len(present) < len(self.keys)):
+            raise InputError("readings", "something that was read", "nothing" if not present else
+                             f"nothing of {next(key for key in self.keys if key not in present)!r}")  # fmt: skip
+        given = {**self.given, **{key: deepcopy(readings[key]) for key in present}}
+        wanted = {self._places[key]: self._wanted(key, given[key]) for key in self.keys}
+        before = self._values
+        try:
+            entries = self._compared(wanted)
+        except InputError:
+            if before:
+                self._compared(before)
+            raise
+        self.given, self._values, ends = given, wanted, np.cumsum([len(one.sd) for one in entries.values()]).tolist()
+        self.rows = {self._labels[key]: slice(end - len(one.sd), end)
+                     for (key, one), end in zip(entries.items(), ends, strict=True)}  # fmt: skip
+        self.names = tuple(name for one in entries.values() for name in one.names)
+        self.units = tuple(unit for one in entries.values() for unit in one.units)
+        self.sd = np.concatenate([one.sd for one in entries.values()])
+        self.counts: Mask = np.concatenate([np.full(len(one.sd), key in present) for key, one in entries.items()])
+        self._weight = self.counts / self.sd
+        self._blocks = [(self.rows[self._labels[key]], one.block) for key, one in entries.items()
+                        if one.block is not None]  # fmt: skip
+
+    def _compared(self, wanted: dict[Any, Any]) -> dict[Any, _Entries]:
+        """Compare the robot with these values from now on; the entries that count."""
+        if self._values:
             self.targets.set(wanted)
+        else:
+            self.targets = Targets(self.robot, wanted, {}, 1.0, "readings")
         self.targets.scale[:] = 1.0
-        if self._layout != self.targets.layout:
-            self._layout = list(self.targets.layout)
-            self._weigh()
+        layout = list(self.targets.layout)
+        if layout != self._layout or self._turning:
+            self._layout = []
+            self._kept = {key: self._entries(key, kind, chosen, wanted[self._places[key]])
+                          for key, (kind, chosen) in zip(self.keys, layout, strict=True)}  # fmt: skip
+            self._layout = layout
+        return self._kept
+
+    def leave_out(self, rows: Mask) -> None:
+        """Let entries count no more."""
+        self.counts = self.counts & ~rows
+        self._weight = self.counts / self.sd
 
     def _wanted(self, key: Any, value: Any) -> Any:
         """The value that is compared with what the robot shows: without bias, poses as matrices."""
@@ -117,98 +173,73 @@ class ReadingErrors:
         if not isinstance(sensor, PoseSensor):
             return [None if np.isnan(x) else float(x - b) for x, b in zip(numbers, bias, strict=True)]
         q = np.array(numbers[3:])
-        if np.isnan(q).any():
+        if np.isnan(q).all():
             return [None if np.isnan(x) else float(x - b) for x, b in zip(numbers[:3], bias[:3], strict=True)]
-        if not abs(np.linalg.norm(q) - 1.0) < 0.1:
-            raise InputError(
-                f"readings.{key}", "a unit quaternion [w, x, y, z]", f"one of length {np.linalg.norm(q):g}"
-            )
-        g = np.eye(4)
-        g[:3, :3], g[:3, 3] = Rotation.from_quat(q, scalar_first=True).as_matrix(), np.array(numbers[:3]) - bias[:3]
+        if np.isnan(numbers).any() or not abs(np.linalg.norm(q) - 1.0) < 0.1:
+            got = "a part of them" if np.isnan(numbers).any() else f"one of length {np.linalg.norm(q):g}"
+            raise InputError(f"readings.{key}", "a position and a unit quaternion [w, x, y, z], or None for it", got)
+        g, turn = np.eye(4), Rotation.from_rotvec(-bias[3:])
+        g[:3, :3] = (Rotation.from_quat(q, scalar_first=True) * turn).as_matrix()
+        g[:3, 3] = np.array(numbers[:3]) - bias[:3]
         return g
 
     # -- standard deviations -----------------------------------------------------------------------------------------
 
-    def _weigh(self) -> None:
-        """Standard deviations of the entries, and names and units of these."""
-        names, units, sd = [], [], []
-        self._blocks: list[tuple[slice, Array]] = []  # of covariances: rows, and W with W^T W = C^-1
-        ends = np.cumsum([len(chosen) for _, chosen in self._layout]).tolist()
-        self._rows = {key: slice(end - len(chosen), end)
-                      for key, end, (_, chosen) in zip(self.keys, ends, self._layout, strict=True)}  # fmt: skip
-        for key, (kind, chosen) in zip(self.keys, self._layout, strict=True):
-            label, entries, kinds = self._entries(key, kind)
-            own = self._spread(key, label, entries, kinds, chosen)
-            sd += own
-            names += [f"{label}.{entries[i]}" for i in chosen]
-            units += [DIMENSIONS[kinds[i]].unit for i in chosen]
-        self.names, self.units = tuple(names), tuple(units)
-        self.sd = np.array(sd)
-        self._weight = 1.0 / self.sd
-
-    def _entries(self, key: Any, kind: int) -> tuple[str, Sequence[str], Sequence[str]]:
-        """Name of a reading, and names and dimensions of its entries."""
+    def _entries(self, key: Any, kind: int, chosen: tuple[int, ...], wanted: Any) -> _Entries:
+        """Names, units and standard deviations of the entries that count."""
         if kind == READING:
             groups = self.robot.instruments.readers[key].groups
-            return key, [n for g in groups for n in g.names], [g.dimension for g in groups for _ in g.names]
-        label = name_of(self.robot, key, "readings")
-        return (label, AXES, ("length",) * 3) if kind == POSITION else (label, TWIST, TWIST_KINDS)
-
-    def _spread(
-        self, key: Any, label: str, entries: Sequence[str], kinds: Sequence[str], chosen: tuple[int, ...]
-    ) -> list[float]:
-        """Standard deviations of the entries that count; those of a covariance become a block."""
-        where, given = f"noise.{label}", self._noise.get(key)
-        if given is None:
-            given = self._declared(key, len(entries))
-            if given is None:
-                hint = f"noise={{{key!r}: '1 mm'}}, or the noise of a sensor in the file"
-                raise InputError(where, "the standard deviation of a reading", "none", hint)
-        if isinstance(given, str) or np.ndim(given) == 0:
-            if len(set(kinds)) > 1:
-                pair = " and ".join(dict.fromkeys(kinds))
-                raise InputError(where, f"{len(entries)} numbers, or two: of {pair}", describe(given))
-            sd = [amount(where, given, kinds[0])] * len(entries)
-        elif np.ndim(given) == 2:
-            return self._block(where, given, len(entries), key, chosen)
+            names: Sequence[str] = [name for group in groups for name in group.names]
+            kinds: Sequence[str] = [group.dimension for group in groups for _ in group.names]
         else:
-            sd = self._listed(where, list(given), kinds)
-        if low := [x for x in sd if not x > 0.0]:
-            hint = "a reading without noise leaves no room for those of others"
-            raise InputError(where, "a standard deviation greater than 0", f"{low[0]:g}", hint)
-        return [sd[i] for i in chosen]
-
-    def _listed(self, where: str, given: list[Any], kinds: Sequence[str]) -> list[float]:
-        different = list(dict.fromkeys(kinds))
-        if len(given) == len(different) == 2 and len(kinds) > 2:
-            pair = [amount(f"{where}[{i}]", x, kind) for i, (x, kind) in enumerate(zip(given, different, strict=True))]
-            return [pair[different.index(kind)] for kind in kinds]
-        if len(given) != len(kinds):
-            raise InputError(where, f"one number, or {len(kinds)}", f"{len(given)}")
-        return [amount(f"{where}[{i}]", x, kind) for i, (x, kind) in enumerate(zip(given, kinds, strict=True))]
-
-    def _block(self, where: str, given: Any, n: int, key: Any, chosen: tuple[int, ...]) -> list[float]:
-        C = np.array(given, dtype=float)
-        if C.shape != (n, n) or not np.isfinite(C).all() or not np.allclose(C, C.T, rtol=1e-9):
-            raise InputError(where, f"a symmetric covariance ({n}, {n}) in SI units", f"shape {C.shape}")
-        C = C[np.ix_(chosen, chosen)]
-        try:
-            W = np.linalg.inv(np.linalg.cholesky(C))
-        except np.linalg.LinAlgError:
-            raise InputError(where, "a positive definite covariance", "another one") from None
+            names, kinds = (AXES, ("length",) * 3) if kind == POSITION else (TWIST, TWIST_KINDS)
+        label, own = self._labels[key], list(chosen)
+        C = self._covariance(key, f"noise.{label}", kinds, own, wanted)
         sd = np.sqrt(np.diag(C))
-        self._blocks.append((self._rows[key], W * sd))  # of errors that were divided by sd
-        return [float(x) for x in sd]
+        is_diagonal = not (C - np.diag(np.diag(C))).any()
+        block = None if is_diagonal else root_of(f"noise.{label}", C, len(C)) * sd
+        return _Entries([f"{label}.{names[i]}" for i in own], [DIMENSIONS[kinds[i]].unit for i in own], sd, block)
 
-    def _declared(self, key: Any, n: int) -> list[float] | None:
-        """Standard deviations in a sensor's declaration; None: there are none."""
+    def _covariance(self, key: Any, where: str, kinds: Sequence[str], own: list[int], wanted: Any) -> Array:
+        """Covariance of the entries that count, of a reading's own noise or that of its sensor."""
+        given = self._noise.get(key)
+        if given is None:
+            return self._declared(key, where, kinds, own, wanted)
+        if (
+            isinstance(given, np.ndarray | list | tuple)
+            and len(given)
+            and isinstance(given[0], np.ndarray | list | tuple)
+        ):
+            root_of(where, given, len(kinds))
+            return np.array(given, dtype=float)[np.ix_(own, own)]
+        sd = components_of(where, given, kinds)[own]
+        return self._positive(where, sd)
+
+    @staticmethod
+    def _positive(where: str, sd: Array) -> Array:
+        if not (sd > 0.0).all():
+            hint = "a reading without noise leaves no room for those of others"
+            raise InputError(where, "a standard deviation greater than 0", f"{sd.min():g}", hint)
+        return np.diag(sd**2)
+
+    def _declared(self, key: Any, where: str, kinds: Sequence[str], own: list[int], wanted: Any) -> Array:
+        """The covariance that a sensor's declaration says (InputError: there is none)."""
         sensor = self.robot.instruments.sensors.get(key) if isinstance(key, str) else None
         if sensor is None or not np.any(sensor.noise):
-            return None
-        noise = np.broadcast_to(np.asarray(sensor.noise, dtype=float), n if not isinstance(sensor, PoseSensor) else 6)
-        if isinstance(sensor, PoseSensor):  # declared position first
-            return [*noise[3:], *noise[:3]] if n == 6 else list(noise[:3])
-        return list(noise)
+            hint = f"noise={{{key!r}: '1 mm'}}, or the noise of a sensor in the file"
+            raise InputError(where, "the standard deviation of a reading", "none", hint)
+        if not isinstance(sensor, PoseSensor):
+            noise = np.broadcast_to(np.asarray(sensor.noise, dtype=float), len(kinds))
+            return self._positive(where, noise[own])
+        # declared: position in the world, rotation in the axes of the sensor; errors are twists in these
+        noise = np.broadcast_to(np.asarray(sensor.noise, dtype=float), 6)
+        C = self._positive(where, noise if len(kinds) == 6 else noise[:3][own])
+        if len(kinds) == 3:
+            return C
+        R = np.asarray(wanted)[:3, :3]
+        place = R.T @ C[:3, :3] @ R
+        place[np.abs(place) < 1e-12 * np.abs(place).max()] = 0.0
+        return np.asarray(block_diag(C[3:, 3:], place))
 
     # -- errors --------------------------------------------------------------------------------------------------------
 
@@ -217,16 +248,11 @@ class ReadingErrors:
         return self.weighed(*self.targets.errors(state))
 
     def weighed(self, error: Array, slopes: Array) -> tuple[Array, Array]:
-        """Errors in SI units and their derivatives, over standard deviations."""
+        """Errors in SI units and their derivatives, over standard deviations; zero where nothing was read."""
         error, slopes = self._weight * error, self._weight[:, None] * slopes
         for rows, W in self._blocks:
             error[rows], slopes[rows] = W @ error[rows], W @ slopes[rows]
         return error, slopes
-
-    @property
-    def rows(self) -> dict[str, slice]:
-        """Rows of each reading, by its name."""
-        return {name_of(self.robot, key, "readings"): rows for key, rows in self._rows.items()}
 
     def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
         """Derivatives (n_rows, n) of the errors by numbers of the file, the state held.
@@ -243,17 +269,23 @@ class ReadingErrors:
             for step, factor in STENCIL:
                 instruments = by.robot.with_values({path: value + step * h}).instruments
                 at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
-                for key, rows, chosen in targets.channels:
+                for key, rows, chosen, _ in targets.channels:
                     slopes[rows, i] += factor / h * instruments.readers[key].read(at)[chosen]
-        slopes *= self._weight[:, None]
-        for rows, W in self._blocks:
-            slopes[rows] = W @ slopes[rows]
-        return slopes
+        return self.weighed(np.zeros(len(self.sd)), slopes)[1]
 
     def natural(self, error: Array) -> dict[str, Array]:
-        """Errors in SI units by name of the reading, of errors over standard deviations."""
+        """Errors in SI units by name of the reading, of errors over standard deviations; NaN where nothing was read."""
         out = error.copy()
         for rows, W in self._blocks:
             out[rows] = np.linalg.solve(W, out[rows])
-        out *= self.sd
+        out = np.where(self.counts, self.sd * out, np.nan)
         return {name: out[rows] for name, rows in self.rows.items()}
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether nothing was read."""
+    if value is None:
+        return True
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.ndim == 1:
+        return False
+    return isinstance(value, list | tuple) and len(value) > 0 and all(x is None for x in value)

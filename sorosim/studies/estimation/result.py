@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from scipy import linalg, stats
 
 from sorosim.analysis.equilibria.statics import statics
 from sorosim.analysis.results.result import Drawable, Equilibrium
+from sorosim.analysis.sensitivity import MovingFrames, Sensitivities
 from sorosim.base.arrays import Array, Mask
 from sorosim.base.declare.result import TEXT, Named, Numbered, Numbers, Record, StoredField, Texts, stored
 from sorosim.base.errors import InputError, nearest
@@ -20,8 +21,10 @@ from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
 from sorosim.base.validation import choice, describe, number
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
+from sorosim.mechanics.engine.parameter import FILE
+from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.estimation.unknowns import LOADS, Functions, Unknown, place_of
+from sorosim.studies.estimation.unknowns import LOADS, Functions, Unknown, name_of, place_of
 
 LEVEL = 0.95
 # of singular values, columns having unit length: directions that neither readings nor priors tell; parts that are named
@@ -30,19 +33,26 @@ RANK, SHARE = 1e-7, 1e-3
 UNTOLD = 0.98
 
 
-def posterior(A: Array, bounded: Mask) -> tuple[Array, Array]:
+def posterior(A: Array, root: Array) -> tuple[Array, Array]:
     """Covariance (n, n) by derivatives A (n_rows, n) of residuals, and directions (n_null, n) that nothing tells.
 
-    What is at a bound has none. In null directions the covariance is zero: see `Estimate.covariance`.
+    root : those of A's rows that are priors; where they tell all, nothing is lost.
     """
-    n, size, free = A.shape[1], np.linalg.norm(A, axis=0), ~bounded
-    scaled = np.divide(A, size, out=np.zeros_like(A), where=(size > 0.0) & free)
+    n, size = A.shape[1], np.linalg.norm(A, axis=0)
+    scaled = np.divide(A, size, out=np.zeros_like(A), where=size > 0.0)
     _, s, Vt = linalg.svd(np.vstack([scaled, np.zeros((max(n - len(A), 0), n))]), full_matrices=False)
     W = Vt / np.where(size > 0.0, size, 1.0)
     lost = s <= RANK * max(s.max(initial=0.0), np.finfo(float).tiny)
+    if _has_full_rank(root):
+        lost[:] = False
     covariance = (W[~lost].T / s[~lost] ** 2) @ W[~lost]
-    null = np.where((np.abs(Vt[lost]) > SHARE) & free, Vt[lost], 0.0)
-    return covariance, null[null.any(axis=1)] / np.where(size > 0.0, size, 1.0)
+    null = np.where(np.abs(Vt[lost]) > SHARE, Vt[lost], 0.0)
+    return covariance, null / np.where(size > 0.0, size, 1.0)
+
+
+def _has_full_rank(root: Array) -> bool:
+    size = np.linalg.norm(root, axis=0)
+    return bool((size > 0.0).all()) and np.linalg.matrix_rank(root / size) == len(size)
 
 
 def _unknown(**kept: Any) -> Unknown:
@@ -70,7 +80,8 @@ class Estimate(Drawable, kind="estimate"):
     lam: Array = stored(Numbers("n_multipliers"), "multipliers of loops and couplings")
     driven: dict[str, float] = stored(Named(Numbers()), "values of driven coordinates", "rad or m")
     unknowns: tuple[Unknown, ...] = stored(Numbered(UNKNOWN), "what was unknown")
-    mean: Array = stored(Numbers("n"), "what was found, in the order of `names`", "SI")
+    expected: Array = stored(Numbers("n"), "what was expected, in the order of `names`", "SI")
+    mean: Array = stored(Numbers("n"), "what was found", "SI")
     _covariance: Array = stored(Numbers("n", "n"), "its covariance but for null directions", "SI", name="covariance")
     null: Array = stored(Numbers("n_null", "n"), "directions that neither readings nor priors tell")
     q_by: Array = stored(Numbers("ndof", "n"), "derivatives of the coordinates by what was unknown", "SI")
@@ -83,7 +94,9 @@ class Estimate(Drawable, kind="estimate"):
     output_units: tuple[str, ...] = stored(Texts("n_readings"), "their SI units")
     cost: float = stored(Numbers(), "sum of the squares of all residuals over their standard deviations")
     dof: int = stored(Numbers(make=int), "its degrees of freedom")
-    at_bound: Mask = stored(Numbers("n"), "what is at a bound, where it counts as known")
+    low: Array = stored(Numbers("n"), "lower bounds", "SI")
+    high: Array = stored(Numbers("n"), "upper bounds", "SI")
+    stable: bool = stored(Numbers(make=bool), "whether the equilibrium is stable")
     message: str = stored(TEXT, "why the search did not end; empty if it did")
 
     plot = LazyMethod("sorosim.view.viz.estimate_plot:plot_estimate")
@@ -116,11 +129,17 @@ class Estimate(Drawable, kind="estimate"):
         return dict(zip(self.names, np.sqrt(np.diag(self.covariance)).tolist(), strict=True))
 
     def interval(self, level: float = LEVEL) -> dict[str, tuple[float, float]]:
-        """Intervals that hold what is unknown with a probability of `level` [SI]."""
+        """Intervals that hold what is unknown with a probability of `level`, within bounds [SI]."""
         level = number("level", level, "a probability between 0 and 1", above=0.0, upto=1.0 - 1e-12)
         half = stats.norm.ppf(0.5 + 0.5 * level) * np.sqrt(np.diag(self.covariance))
-        pairs = zip(self.names, self.mean - half, self.mean + half, strict=True)
+        low, high = np.maximum(self.mean - half, self.low), np.minimum(self.mean + half, self.high)
+        pairs = zip(self.names, low, high, strict=True)
         return {name: (float(low), float(high)) for name, low, high in pairs}
+
+    @property
+    def at_bound(self) -> Mask:
+        """What is at one of its bounds (n,)."""
+        return np.asarray((self.mean <= self.low) | (self.mean >= self.high))
 
     @property
     def identifiable(self) -> dict[str, bool]:
@@ -131,16 +150,17 @@ class Estimate(Drawable, kind="estimate"):
     @property
     def untold(self) -> tuple[str, ...]:
         """Names of what the readings say nothing of: its prior variance is left."""
-        with np.errstate(all="ignore"):
-            prior = np.diag(linalg.pinvh(self._information))
-            left = np.diag(self._covariance) > UNTOLD * prior
-        told = [bool(x) for x in left & (np.diag(self._information) > 0.0) & ~np.asarray(self.at_bound, dtype=bool)]
+        known = np.diag(self._information) > 0.0
+        size = np.where(known, np.sqrt(np.diag(self._information)), 1.0)
+        prior = np.diag(linalg.pinvh(self._information / np.outer(size, size)))
+        told = [bool(x) for x in known & (np.diag(self._covariance) * size**2 > UNTOLD * prior)]
         return tuple(name for name, lost in zip(self.names, told, strict=True) if lost)
 
     def nees(self, truth: Mapping[str, ArrayLike]) -> float:
         """Normalised estimation error squared, (mean - truth)^T C^-1 (mean - truth), of some unknowns or scalars.
 
-        Under a right model it is chi-squared, with as many degrees of freedom as there are scalars.
+        Under a right model it is chi-squared, with as many degrees of freedom as there are scalars. NaN where neither
+        readings nor priors tell one of them.
         """
         if not isinstance(truth, Mapping) or not truth:
             raise InputError("truth", "a mapping of unknowns to their true values", describe(truth))
@@ -152,13 +172,19 @@ class Estimate(Drawable, kind="estimate"):
                 raise InputError(f"truth.{key}", f"{len(own)} finite numbers", describe(value))
             rows += own
             errors += (self.mean[own] - true).tolist()
+        if len(set(rows)) < len(rows):
+            raise InputError("truth", "every scalar once", "one of them twice")
         C, e = self.covariance[np.ix_(rows, rows)], np.array(errors)
         if not np.isfinite(C).all():
-            return 0.0 if not e.any() else float("nan")
-        return float(e @ linalg.solve(C, e, assume_a="pos"))
+            return float("nan")
+        size = np.sqrt(np.diag(C))
+        z = e / size
+        return float(z @ linalg.solve(C / np.outer(size, size), z, assume_a="pos"))
 
     def _rows(self, key: object, where: str) -> list[int]:
         """Rows of an unknown, or of one of its scalars."""
+        if isinstance(key, tuple | Anchor):
+            key = name_of(self.robot, key, where)
         at = 0
         for one in self.unknowns:
             n = len(one.names)
@@ -170,12 +196,12 @@ class Estimate(Drawable, kind="estimate"):
         known = (*(one.key for one in self.unknowns), *self.names)
         raise InputError(where, "the name of what was unknown", f"{key!r}", nearest(str(key), known))
 
-    def force(self, name: str, s: ArrayLike | None = None) -> tuple[Array, Array]:
+    def force(self, name: Any, s: ArrayLike | None = None) -> tuple[Array, Array]:
         """Mean and covariance of an unknown load, in world axes.
 
         Parameters
         ----------
-        name : str
+        name : str, tuple or Anchor
             As it was given to `estimate`.
         s : float or (k,) array_like, optional
             Of a load along a rod: fractions of its length. Default: its resultant.
@@ -187,6 +213,7 @@ class Estimate(Drawable, kind="estimate"):
         covariance : (n, n) or (k, n, n) ndarray
         """
         loads = {one.key: one for one in self.unknowns if one.kind in LOADS}
+        name = name_of(self.robot, name, "name") if isinstance(name, tuple | Anchor) else name
         one = loads[choice("name", name, tuple(loads))]
         rows = self._rows(name, "name")
         mean, C = self.mean[rows], self.covariance[np.ix_(rows, rows)]
@@ -198,7 +225,10 @@ class Estimate(Drawable, kind="estimate"):
             rod: Any = next(link.rod for link in self.robot.description.links if link.name == one.key)
             values = float(rod.length) * one.functions.means[None]
         else:
-            values = one.functions.values(np.atleast_1d(np.asarray(s, dtype=float)))
+            places = np.atleast_1d(np.asarray(s, dtype=float))
+            if places.ndim != 1 or not ((places >= 0.0) & (places <= 1.0)).all():
+                raise InputError("s", "fractions of the rod's length from 0 to 1", describe(s))
+            values = one.functions.values(places)
         X = np.array([np.kron(np.eye(3), row) for row in values])
         means, covariances = X @ mean, X @ C @ X.transpose(0, 2, 1)
         return (means[0], covariances[0]) if s is None or np.ndim(s) == 0 else (means, covariances)
@@ -211,9 +241,24 @@ class Estimate(Drawable, kind="estimate"):
         link : a place as `estimate` takes it; s : fraction of a rod's length.
         """
         place = place_of(self.robot, link if s is None else (link, s), "link")
-        frames = LinkFrames(self.robot.description, self.robot.engine, [place], "link")
+        g, V = self.moved([place])
+        return g[0], _with_infinities(self._covariance, V[0], self.null)
+
+    def moved(self, places: Sequence[Any]) -> tuple[Array, Array]:
+        """Poses (k, 4, 4) of places, and derivatives (k, 6, n) of their twists by what was unknown."""
+        frames = LinkFrames(self.robot.description, self.robot.engine, places, "link")
         g, J = frames.jacobians(self.q)
-        return g[0], _with_infinities(self._covariance, J[0] @ self.q_by, self.null)
+        V = J @ self.q_by
+        if self._numbers is not None:
+            by, rows = self._numbers
+            V[:, :, rows] += MovingFrames(by, frames).twists(self.q)
+        return g, V
+
+    @cached_property
+    def _numbers(self) -> tuple[Sensitivities, list[int]] | None:
+        """Derivatives by numbers of the file, and their rows."""
+        paths = [one.key for one in self.unknowns if one.kind == FILE]
+        return (Sensitivities(self.robot, paths), [self.names.index(path) for path in paths]) if paths else None
 
     @cached_property
     def q_covariance(self) -> Array:
@@ -239,10 +284,11 @@ class Estimate(Drawable, kind="estimate"):
     @property
     def mismatch(self) -> str:
         """The same in words."""
-        worst = max(self.residuals, key=lambda key: float(np.abs(self.residuals[key]).max()))
+        over = np.abs(np.concatenate(list(self.residuals.values()))) / self.noise
+        worst = self.outputs[int(np.nanargmax(over))]
         return (
             f"residuals over their deviations have a sum of squares of {self.cost:.4g}, where {self.dof} are expected "
-            f"(probability {self.probability:.2g}); the largest are those of '{worst}': a reading, a noise, a prior or "
+            f"(probability {self.probability:.2g}); the largest is that of '{worst}': a reading, a noise, a prior or "
             "the model is wrong, and bands are too narrow"
         )
 
@@ -250,11 +296,10 @@ class Estimate(Drawable, kind="estimate"):
         """A table of what was found, with its 95 % intervals; what is not told; how well the readings are explained."""
         told = self.interval()
         head = ("unknown", "expected", "estimate", "standard deviation", f"{100.0 * LEVEL:g} % interval", "unit")
-        expected = np.concatenate([one.mean for one in self.unknowns])
         rows = [head] + [
             (name, f"{before:.4g}", f"{x:.5g}", f"{sd:.3g}", f"{told[name][0]:.4g} to {told[name][1]:.4g}", unit)
             for (name, x), before, sd, unit in zip(
-                self.values.items(), expected, self.standard_deviations.values(), self.units, strict=True
+                self.values.items(), self.expected, self.standard_deviations.values(), self.units, strict=True
             )
         ]  # fmt: skip
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -264,7 +309,9 @@ class Estimate(Drawable, kind="estimate"):
         if self.untold:
             lines.append(f"readings tell nothing of {', '.join(self.untold)}, which are as expected")
         if bound := [name for name, there in zip(self.names, self.at_bound, strict=True) if there]:
-            lines.append(f"at a bound, where they count as known: {', '.join(bound)}")
+            lines.append(f"at a bound, where their intervals end: {', '.join(bound)}")
+        if not self.stable:
+            lines.append("the equilibrium is unstable: a robot does not stay there")
         lines.append(
             f"{len(self.outputs)} readings; sum of squared residuals over their deviations {self.cost:.4g}, "
             f"expected {self.dof} (probability {self.probability:.2g})"

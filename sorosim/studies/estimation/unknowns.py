@@ -119,6 +119,8 @@ class Unknown:
         Bounds.
     index : int
         Of an input in u, of a driven coordinate in q.
+    follows : bool
+        Whether its mean is what is commanded.
     parts : tuple
         Loads and strains that it multiplies.
     functions : Functions, optional
@@ -134,6 +136,7 @@ class Unknown:
     low: Array
     high: Array
     index: int = -1
+    follows: bool = False
     parts: tuple[Any, ...] = ()
     functions: Functions | None = None
 
@@ -180,11 +183,14 @@ def unknowns_of(
         if isinstance(what, str) and what in LOADS:
             out.append(_load(robot, key, what, known))
         else:
+            if what is not None and known is not None:
+                raise InputError(f"prior.{key}", "one spread", "another one in unknown")
             out.append(_scalar(robot, key, what if known is None else known, u, driven))
     if left:
         key = next(iter(left))
         raise InputError("prior", "names that are unknown", f"{key!r}", nearest(str(key), map(str, given)))
-    names = [name for one in out for name in one.names]
+    names = [*dict.fromkeys(one.key for one in out), *(name for one in out for name in one.names if name != one.key)]
+    names += [one.key for one in out[1:] if one.key in [other.key for other in out[: out.index(one)]]]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InputError("unknown", "everything once", f"'{twice[0]}' twice")
     return out
@@ -214,8 +220,9 @@ def _entries(unknown: object) -> dict[Any, Any]:
 
 def place_of(robot: Robot, key: object, where: str) -> Anchor:
     """A place by what users call it: as `LinkFrames` takes it, "LINK.tip" or "LINK@S"."""
+    links = [link.name for link in robot.description.links]
     rods = [link.name for link in robot.description.links if link.rod is not None]
-    if isinstance(key, str) and key.endswith(TIP) and key.removesuffix(TIP) in rods:
+    if isinstance(key, str) and key.endswith(TIP) and key.removesuffix(TIP) in links:
         return Anchor(key.removesuffix(TIP))
     if isinstance(key, str) and (found := _AT.fullmatch(key)) and found[1] in rods:
         key = found[1], float(found[2])
@@ -229,7 +236,11 @@ def name_of(robot: Robot, key: object, where: str) -> str:
     anchor = place_of(robot, key, where)
     if isinstance(key, tuple | list):
         return f"{anchor.link}@{anchor.s:.9g}"
-    return LinkFrames(robot.description, robot.engine, [anchor], where).points[0]
+    point = LinkFrames(robot.description, robot.engine, [anchor], where).points[0]
+    if anchor.frame or isinstance(anchor.at, str) or np.array_equal(anchor.at, np.eye(4)):
+        return point
+    at = ", ".join(f"{x:.6g}" for x in np.asarray(anchor.at)[:3, 3])
+    return f"{point} + ({at})"
 
 
 def _scalar(robot: Robot, key: object, known: object, u: Array, driven: Mapping[str, float]) -> Unknown:
@@ -257,10 +268,13 @@ def _scalar(robot: Robot, key: object, known: object, u: Array, driven: Mapping[
         commanded = columns[one.index]
     dimension = one.dimension or "number"
     mean, root, _ = _prior(f"{key}", known, (dimension,), np.array([commanded]))
+    absolute = isinstance(known, tuple | list) or (isinstance(known, Mapping) and "mean" in known)
     if not one.low <= mean[0] <= one.high:
         raise InputError(f"prior.{key}", f"a mean between {one.low:g} and {one.high:g}", f"{mean[0]:g}")
     bounds = np.array([one.low]), np.array([one.high])
-    return Unknown(str(key), one.kind, (one.target,), (dimension,), mean, root, *bounds, index=one.index)
+    return Unknown(
+        str(key), one.kind, (one.target,), (dimension,), mean, root, *bounds, index=one.index, follows=not absolute
+    )
 
 
 def _number(robot: Robot, path: str, known: object) -> Unknown:
@@ -295,10 +309,7 @@ def _load(robot: Robot, key: object, kind: str, known: object) -> Unknown:
     texts = functions.texts(unit)
     names = tuple(f"{name}.{one}[{k}]" for one in components for k in range(n))
     parts = tuple(_along_rod(str(key), one, text) for one in components for text in texts)
-    # a constant mean is a combination of the functions
-    s = np.linspace(0.0, 1.0, 4 * n)
-    constant = np.linalg.lstsq(functions.values(s), np.ones(len(s)), rcond=None)[0]
-    means: Array = np.array([x * one for x in mean for one in constant], dtype=float) + 0.0
+    means: Array = np.zeros(3 * n)
     kinds = tuple(one for one in dimensions for _ in range(n))
     ends: Array = np.full(3 * n, np.inf)
     whole: Array = np.array(np.kron(root, np.eye(n)), dtype=float)
@@ -345,45 +356,50 @@ def _prior(
         given = {"mean": known[0], "spread": known[1]}
     else:
         given = {} if known is None else {"spread": known}
+    if "mean" in given and needed:
+        hint = "what is expected to act may stand in the file, as a load"
+        raise InputError(f"{where}.mean", "a mean of 0 of what acts along a rod", describe(given["mean"]), hint)
     if "mean" in given:
-        mean = _components(f"{where}.mean", given["mean"], dimensions)
+        mean = components_of(f"{where}.mean", given["mean"], dimensions)
+    if "spread" in given and "covariance" in given:
+        raise InputError(where, "a spread or a covariance", "both")
     if "covariance" in given:
-        return mean, _root(f"{where}.covariance", given["covariance"], n), length
+        return mean, root_of(f"{where}.covariance", given["covariance"], n), length
     if "spread" not in given:
         if needed:
             expected = "a spread of a load along a rod, of which readings tell the smooth parts at most"
             raise InputError(where, expected, "none", f"such as prior={{'{name}': '0.1 N/m'}}")
         return mean, np.zeros((0, n)), length
-    spread = _components(f"{where}.spread", given["spread"], dimensions)
+    spread = components_of(f"{where}.spread", given["spread"], dimensions)
     if not (spread > 0.0).all():
         raise InputError(where, "spreads greater than 0", describe(given["spread"]), "what is certain is no unknown")
     return mean, np.diag(1.0 / spread), length
 
 
-def _components(where: str, value: Any, dimensions: Sequence[str]) -> Array:
-    """Numbers (n,) of one for all, one for each, or one for moment and force."""
+def components_of(where: str, value: Any, dimensions: Sequence[str]) -> Array:
+    """Numbers (n,) of one for all, one for each, or one for each of two dimensions (else InputError)."""
     n, kinds = len(dimensions), list(dict.fromkeys(dimensions))
-    if isinstance(value, str) or np.ndim(value) == 0:
+    is_one = np.ndim(value) == 0 if isinstance(value, np.ndarray) else not isinstance(value, Sequence)
+    if isinstance(value, str) or is_one:
         if len(kinds) > 1:
             raise InputError(where, f"two numbers, of {' and '.join(kinds)}, or {n}", describe(value))
         return np.full(n, amount(where, value, kinds[0]))
     entries = list(value)
-    if len(kinds) == 2 and len(entries) == 2:
-        return np.array([amount(f"{where}[{kinds.index(one)}]", entries[kinds.index(one)], one) for one in dimensions])
+    if len(kinds) == 2 and len(entries) == 2 and n > 2:
+        entries = [entries[kinds.index(one)] for one in dimensions]
     if len(entries) != n:
-        raise InputError(where, f"{n} numbers", f"{len(entries)}")
-    return np.array(
-        [amount(f"{where}[{i}]", x, one) for i, (x, one) in enumerate(zip(entries, dimensions, strict=True))]
-    )
+        raise InputError(where, "one number" + (f", or {n}" if n > 1 else ""), f"{len(entries)}")
+    pairs = enumerate(zip(entries, dimensions, strict=True))
+    return np.array([amount(f"{where}[{i}]" if n > 1 else where, x, one) for i, (x, one) in pairs])
 
 
-def _root(where: str, covariance: object, n: int) -> Array:
+def root_of(where: str, covariance: object, n: int) -> Array:
     """W of a covariance C (n, n) in SI units, W^T W = C^-1."""
     try:
         C = np.array(covariance, dtype=float)
     except (TypeError, ValueError):
         raise InputError(where, f"numbers ({n}, {n}) in SI units", describe(covariance)) from None
-    if C.shape != (n, n) or not np.isfinite(C).all() or not np.allclose(C, C.T, rtol=1e-9):
+    if C.shape != (n, n) or not np.isfinite(C).all() or not np.allclose(C, C.T, rtol=1e-9, atol=0.0):
         raise InputError(where, f"a symmetric matrix ({n}, {n}) of finite numbers", f"shape {C.shape}")
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(C)))
@@ -416,8 +432,7 @@ def _in_its_file(robot: Robot, whole: Robot) -> Robot:
     """A robot with further parts, whose file is that of another one with these: numbers there keep their paths."""
     file = read_text(robot.description.text, robot.description.document.file).data
     parts = read_text(whole.to_yaml(), whole.name).data
-    for block in ("loads", "actuators"):
-        known = file.get(block) or {}
-        added = {name: part for name, part in (parts.get(block) or {}).items() if name not in known}
-        file[block] = {**known, **added}
+    for block, before in (("loads", robot.description.loads), ("actuators", robot.description.actuators)):
+        added = {name: part for name, part in (parts.get(block) or {}).items() if name not in before}
+        file[block] = {**(file.get(block) or {}), **added}
     return load_text(yaml.safe_dump(file, sort_keys=False), f"{robot.name} with unknown loads")

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
-from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.view.viz.checks import PathLike
 from sorosim.view.viz.figures import PALETTE, legend_beside, new_figure
 
@@ -32,27 +31,26 @@ def plot_estimate(estimate: Any, path: PathLike | None = None, style: PathLike |
     return figure
 
 
-def _lines(estimate: Any) -> tuple[LinkFrames, list[tuple[str, slice]]]:
-    """Frames along all rods, and which of them belong to which."""
-    robot, places, parts = estimate.robot, list[tuple[str, float]](), list[tuple[str, slice]]()
-    for link in robot.description.links:
+def _lines(estimate: Any) -> tuple[Array, Array, list[tuple[str, slice]]]:
+    """Positions (k, 3) along all rods, their derivatives (k, 3, n) by what was unknown, and which belong to which."""
+    places, parts = list[tuple[str, float]](), list[tuple[str, slice]]()
+    for link in estimate.robot.description.links:
         s = np.linspace(0.0, 1.0, POINTS) if link.rod is not None else [1.0]
         parts.append((link.name, slice(len(places), len(places) + len(s))))
         places += [(link.name, float(x)) for x in s]
-    return LinkFrames(robot.description, robot.engine, places), parts
+    g, V = estimate.moved(places)
+    return g[:, :3, 3], g[:, :3, :3] @ V[:, 3:], parts
 
 
 def _shape(axes: Any, estimate: Any) -> None:
     """The robot in the plane of its two largest extents."""
-    frames, parts = _lines(estimate)
-    mean = frames.poses(estimate.q)[:, :3, 3]
+    mean, by, parts = _lines(estimate)
     first, second = sorted(np.argsort(-np.ptp(mean, axis=0))[:2].tolist())
     root = np.linalg.svd(np.nan_to_num(estimate._covariance))
     draw = root[0] * np.sqrt(root[1])
     random = np.random.default_rng(0)
     for k in range(SAMPLES):
-        q = estimate.q + estimate.q_by @ (draw @ random.standard_normal(len(estimate.mean)))
-        p = frames.poses(q)[:, :3, 3]
+        p = mean + by @ (draw @ random.standard_normal(len(estimate.mean)))
         for _, own in parts:
             label = "as probable" if k == 0 and own.start == 0 else None
             axes.plot(p[own, first], p[own, second], color=PALETTE[4], linewidth=0.6, alpha=0.5, label=label)
@@ -61,7 +59,7 @@ def _shape(axes: Any, estimate: Any) -> None:
         label = "estimate" if k == 0 else None
         axes.plot(mean[own, first], mean[own, second], color=PALETTE[0], linewidth=1.8, label=label, **marker)
     for key, error in estimate.residuals.items():
-        if key in estimate.robot.sensor_names or len(error) != 3:
+        if key in estimate.robot.sensor_names or len(error) != 3 or np.isnan(error).any():
             continue
         try:
             place, _ = estimate.pose(key)
@@ -80,7 +78,7 @@ def _unknowns(axes: Any, estimate: Any) -> None:
     names, rows = list(estimate.names), []
     told = np.sqrt(np.diag(estimate.covariance))
     information = np.diag(estimate._information)
-    expected = np.concatenate([one.mean for one in estimate.unknowns])
+    expected = estimate.expected
     for k, name in enumerate(names):
         size = 1.0 / np.sqrt(information[k]) if information[k] > 0.0 else told[k]
         if np.isfinite(size) and size > 0.0:
@@ -98,7 +96,7 @@ def _unknowns(axes: Any, estimate: Any) -> None:
 
 def _residuals(axes: Any, estimate: Any) -> None:
     """Residuals over their standard deviations."""
-    r = np.concatenate([np.asarray(one) for one in estimate.residuals.values()]) / estimate.noise
+    r = np.nan_to_num(np.concatenate([np.asarray(one) for one in estimate.residuals.values()]) / estimate.noise)
     axes.bar(np.arange(len(r)), r, color=PALETTE[2], width=0.8)
     for level in (-BAND, BAND):
         axes.axhline(level, color="0.6", linewidth=0.8, linestyle="--")
