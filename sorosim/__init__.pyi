@@ -155,8 +155,8 @@ from .studies.control.optimal import optimal_control as optimal_control
 from .studies.doctor import examine as examine
 from .studies.estimation.estimator import Estimator as Estimator
 from .studies.estimation.estimator import estimate as estimate
-from .studies.estimation.observer import Observation as Observation
-from .studies.estimation.observer import ObservedMotion as ObservedMotion
+from .studies.estimation.observation import Observation as Observation
+from .studies.estimation.observation import ObservedMotion as ObservedMotion
 from .studies.estimation.observer import Observer as Observer
 from .studies.estimation.result import Estimate as Estimate
 from .studies.fitting.fit import Fit as Fit

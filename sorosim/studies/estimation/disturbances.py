@@ -54,8 +54,10 @@ class SmoothMotions:
         engine, free, none = self.robot.engine, self.free, np.zeros(self.robot.ndof)
         inertia = engine.tree.inertia
         g, _, J, _ = engine.jacobians(np.arange(len(inertia)), q, none, False)
-        x = (g[:, :3, 3] - self.robot.centre_of_mass(q)) / (extent(g[:, :3, 3]) or 1.0)
-        size = extent(g[:, :3, 3]) or 1.0
+        # of a single body its own size: the radius of gyration, half of it on either side
+        turning = np.trace(inertia[:, :3, :3], axis1=1, axis2=2).max(initial=0.0) / (self.robot.mass or 1.0)
+        size = max(extent(g[:, :3, 3]), float(2.0 * np.sqrt(turning))) or 1.0
+        x = (g[:, :3, 3] - self.robot.centre_of_mass(q)) / size
         functions, slopes = _quadratics(x)
         force = np.zeros((len(free), 3 * functions.shape[1]))
         for axis in range(3):

@@ -111,7 +111,7 @@ class ReadingErrors:
         """Take other readings of the same places and sensors; those that are not there, or None, do not count."""
         if not isinstance(readings, Mapping) or not set(readings) <= set(self.keys):
             raise InputError("readings", "the same places and sensors as before", describe(readings))
-        present = [key for key in self.keys if not _is_missing(readings.get(key))]
+        present = [key for key in self.keys if not is_missing(readings.get(key))]
         if not present or (not self.given and len(present) < len(self.keys)):
             raise InputError("readings", "something that was read", "nothing" if not present else
                              f"nothing of {next(key for key in self.keys if key not in present)!r}")  # fmt: skip
@@ -282,7 +282,7 @@ class ReadingErrors:
         return {name: out[rows] for name, rows in self.rows.items()}
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether nothing was read."""
     if value is None:
         return True
