@@ -294,6 +294,7 @@ RESULTS = Registry(
         "sweep": "sorosim.studies.sweeps.result:SweepResult",
         "fit": "sorosim.studies.fitting.fit:Fit",
         "optimal motion": "sorosim.studies.control.optimal:OptimalMotion",
+        "design": "sorosim.studies.design.design:Design",
     },
     check=_makes_things,
 )

@@ -24,6 +24,7 @@ _MODULES = (
     ("analyses", ("sweep", "continuation", "modes")),
     ("inversion", ("inverse",)),
     ("fitting", ("fit",)),
+    ("design", ("design",)),
     ("control", ("optimise",)),
     ("interactive", ("live",)),
     ("pictures", ("play", "still", "plot", "movie", "web", "gltf")),

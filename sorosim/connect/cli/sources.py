@@ -45,6 +45,7 @@ KINDS = {
     "sweep": ("a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"),
     "continuation": ("a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"),
     "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
+    "design": ("a design", "plot draws it; in Python, sorosim.open(...).robots are the designed robots"),
     "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
     "run": ("a run", ""),
     **dict.fromkeys(("equilibrium", "steady motion"), ("an equilibrium", "plot draws it")),

@@ -198,7 +198,7 @@ class Changes:
         parts = self.rest.matrices
         ends = np.cumsum([part.size for part in parts])
         flat = self.along(lambda near: np.concatenate([part.ravel() for part in near.matrices]))
-        dK, dM, dA = (x.reshape(*part.shape, -1) for x, part in zip(np.split(flat, ends)[:3], parts, strict=True))
+        dK, dM, dA = (x.reshape(*part.shape, len(self.parameters)) for x, part in zip(np.split(flat, ends)[:3], parts, strict=True))
         return dK, dM, dA
 
     def exactly(self, exact: Array, function: Callable[[Rest], Any]) -> Array:

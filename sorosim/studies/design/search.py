@@ -15,7 +15,7 @@ from sorosim.base.errors import ConvergenceError, InputError, SorosimError
 from sorosim.studies.design.problem import Function, Limit, Problem, Trial
 
 # scaled violations up to this are none, and limits so near are active
-FEASIBLE, ACTIVE = 1e-6, 1e-5
+FEASIBLE, ACTIVE = 1e-6, 1e-4
 # of the objective over its size: when a search ends, and the gradient that may be left
 FTOL, STATIONARY = 1e-10, 1e-3
 # what a trial that fails counts, in sizes of the objective: more than any step gains
@@ -117,7 +117,13 @@ class Search:
         """The first trial, by which objective and constraints are scaled; its errors are those of `Problem.trial`."""
         trial = self.problem.trial(p)
         self.budget[0] -= 1
-        self.trials[self.z(p).tobytes()] = trial
+        self.scale_by(trial)
+        self._checked(trial)
+        return trial
+
+    def scale_by(self, trial: Trial) -> None:
+        """Scale objective and constraints by what they are in a trial."""
+        self.trials[self.z(trial.p).tobytes()] = trial
         self._last = trial
         value = self.objective.value(trial)
         gradient = self.slope(trial, self.objective)
@@ -133,8 +139,6 @@ class Search:
             ends = ((1.0, one.low), (-1.0, one.high))
             rows += [Row(one, sign, False, scale, function) for sign, end in ends if np.isfinite(end)]
         self.rows = rows
-        self._checked(trial)
-        return trial
 
     def _checked(self, trial: Trial) -> None:
         """Refuse quantities that are no numbers."""
@@ -314,7 +318,7 @@ class Search:
     def note(self, z: Array) -> None:
         """Keep an iterate."""
         trial = self.at(z)
-        if trial is not None:
+        if trial is not None and not (self.steps and np.array_equal(self.steps[-1].p, trial.p)):
             self.steps.append(Step(trial.p, self.objective.value(trial), self.violation(trial)))
 
 
@@ -351,6 +355,6 @@ def _trust_constr(search: Search, z0: Array) -> tuple[Array, str]:
     found = optimize.minimize(
         search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
         bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
-        callback=lambda z, _: search.note(z), options={"gtol": 1e-8, "xtol": 1e-10, "maxiter": 1000},
+        callback=lambda z, _: search.note(z), options={"gtol": 1e-8, "xtol": 1e-12, "barrier_tol": 1e-9, "maxiter": 1000},
     )  # fmt: skip
     return found.x, str(found.message)
