@@ -17,7 +17,8 @@ TENDON = {
                 "strain": {"bending": 3, "elongation": 1, "torsion": 1},
             },
         },
-        "nail": {"parent": "finger", "body": {"sphere": {"radius": 4e-3}, "density": 500}, "frames": {"edge": {"position": [4e-3, 0, 0]}}},
+        "nail": {"parent": "finger", "body": {"sphere": {"radius": 4e-3}, "density": 500},
+                 "frames": {"edge": {"position": [4e-3, 0, 0]}}},
     },
     "actuators": {"tendon": {"tendon": {"rod": "finger", "y": 1e-3, "z": 4e-3}}},
     "sensors": {"bend": {"bending": {"link": "finger"}}, "length": {"tendon": "tendon"},
@@ -31,7 +32,8 @@ WALL = {
         "wall": {
             "contact": {
                 "between": "finger",
-                "and": {"half_space": {}, "at": {"position": [0, 0, 0.012], "rotation": {"axis": [1, 0, 0], "angle": "180 deg"}}},
+                "and": {"half_space": {}, "at": {"position": [0, 0, 0.012],
+                                                 "rotation": {"axis": [1, 0, 0], "angle": "180 deg"}}},
                 "stiffness": 2e3,
             }
         }
@@ -57,10 +59,10 @@ TUBES = {
     "links": {
         "robot": {
             "tubes": {
-                "outer": {"length": 0.2, "insertion": 0.12, "radius": 1.2e-3, "inner_radius": 1e-3, "material": "nitinol",
-                          "curves": [{"length": 0.08, "bending_y": 6}]},
-                "inner": {"length": 0.3, "insertion": 0.18, "radius": 9e-4, "inner_radius": 7e-4, "material": "nitinol",
-                          "curves": [{"length": 0.13, "bending_y": 12}]},
+                "outer": {"length": 0.2, "insertion": 0.12, "radius": 1.2e-3, "inner_radius": 1e-3,
+                          "material": "nitinol", "curves": [{"length": 0.08, "bending_y": 6}]},
+                "inner": {"length": 0.3, "insertion": 0.18, "radius": 9e-4, "inner_radius": 7e-4,
+                          "material": "nitinol", "curves": [{"length": 0.13, "bending_y": 12}]},
             }
         }
     },
@@ -74,14 +76,16 @@ FRAMES = {
 # robot, case, free, quantities, definitions
 CASES = {
     "tendon": (
-        TENDON, {"u": {"tendon": 4.0}}, [RADIUS, YOUNG, LENGTH, "actuators.tendon.tendon.z", "u.tendon", "loads.push.wrench.force[2]"],
+        TENDON, {"u": {"tendon": 4.0}},
+        [RADIUS, YOUNG, LENGTH, "actuators.tendon.tendon.z", "u.tendon", "loads.push.wrench.force[2]"],
         ["mass", "centre_of_mass.x", "finger.z", "finger(0.3).x", "finger.bending_y", "bend.angle", "bend.angle_y",
          "length.length", "foot.m_y", "energy.elastic", "u.tendon", "frequency[1]", "frequency[3]", "off", "half",
          "hard", "both", "price", "edge"],
         {**FRAMES, "edge": {"distance": "nail.edge", "to": "finger(0.2)"}},
     ),
     "contact": (
-        WALL, {"u": {"tendon": 6.0}}, [RADIUS, YOUNG, "loads.wall.contact.stiffness", "actuators.tendon.tendon.z", "u.tendon"],
+        WALL, {"u": {"tendon": 6.0}},
+        [RADIUS, YOUNG, "loads.wall.contact.stiffness", "actuators.tendon.tendon.z", "u.tendon"],
         ["mass", "finger.x", "touch.normal", "touch.f_z", "frequency[2]", "off", "hard"], FRAMES,
     ),
     "loop": (
@@ -136,13 +140,17 @@ def test_gradients_are_those_of_equilibria_solved_anew(case):
 def test_frequencies_that_are_one_have_the_derivative_of_both():
     """A round rod bends alike in all directions; its pair stays one with its radius."""
     rod = {"rod": {**TENDON["links"]["finger"]["rod"], "strain": {"bending": 2}}}
-    robot = sorosim.load({**TENDON, "gravity": [0, 0, 0], "links": {"finger": rod}, "actuators": {}, "sensors": {}, "loads": {}})
+    robot = sorosim.load(
+        {**TENDON, "gravity": [0, 0, 0], "links": {"finger": rod}, "actuators": {}, "sensors": {}, "loads": {}}
+    )
     problem = Problem.of(robot, [RADIUS], None, {})
     trial = problem.trial(np.array([6e-3]))
     one, two = (problem.function(f"frequency[{k}]", "test") for k in (1, 2))
     assert one.value(trial) == pytest.approx(two.value(trial), rel=1e-9)
     # of a slender rod it grows as the radius; rotary inertia takes a little
-    expected = (one.value(problem.trial(np.array([6.006e-3]))) - one.value(problem.trial(np.array([5.994e-3])))) / 1.2e-5
+    expected = (
+        one.value(problem.trial(np.array([6.006e-3]))) - one.value(problem.trial(np.array([5.994e-3])))
+    ) / 1.2e-5
     assert one.slope(trial)[0] == pytest.approx(expected, rel=1e-6)
     assert two.slope(trial)[0] == pytest.approx(expected, rel=1e-6)
 

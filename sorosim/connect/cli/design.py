@@ -15,7 +15,9 @@ from sorosim.connect.cli.parsers import PLOTS, file_with
 
 
 def design(
-    file: Annotated[Path, opt.Argument(metavar="FILE", help="A design file (YAML): cases, free, minimise, subject_to.")],
+    file: Annotated[
+        Path, opt.Argument(metavar="FILE", help="A design file (YAML): cases, free, minimise, subject_to.")
+    ],
     picture: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),

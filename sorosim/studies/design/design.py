@@ -52,7 +52,8 @@ class Front(NamedTuple):
 
 @public
 def design(
-    cases: Robot | Mapping[str, Any], free: Sequence[Any] | Mapping[str, Any], minimise: str | Mapping[str, float] | Sequence[Any],
+    cases: Robot | Mapping[str, Any], free: Sequence[Any] | Mapping[str, Any],
+    minimise: str | Mapping[str, float] | Sequence[Any],
     subject_to: Mapping[str, Any] | None = None, bounds: Mapping[str, Any] | None = None, *,
     define: Mapping[str, Any] | None = None, method: str = "slsqp", starts: int = 1, points: int = 9,
     tolerance: float = FTOL, max_evaluations: int = 500,
@@ -108,14 +109,14 @@ def design(
 
     Notes
     -----
-    Quantities of a case are named as in sweeps and summaries: ``arm.x``, ``arm(0.5).z``, ``arm.bending_y``, coordinates,
-    ``u.NAME``, ``force(NAME)``, ``energy.elastic``, ``SENSOR.CHANNEL``; and ``mass``, ``centre_of_mass.x``,
-    ``frequency[1]``; with several cases the name of one stands before it. What is free is one, too, by its own name.
+    Quantities of a case are named as in sweeps and summaries: ``arm.x``, ``arm(0.5).z``, ``arm.bending_y``,
+    coordinates, ``u.NAME``, ``force(NAME)``, ``energy.elastic``, ``SENSOR.CHANNEL``; and ``mass``,
+    ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one, too, by its own name.
 
     Equilibria, positions and forces of driven coordinates have exact derivatives; of others differences of fourth
-    order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces are
-    differentiated by it by such differences. Positive numbers are searched by their logarithms. Steps to robots that
-    cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
+    order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces
+    are differentiated by it by such differences. Positive numbers are searched by their logarithms. Steps to robots
+    that cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
     Nocedal and Wright, Numerical Optimization, 12 and 18.
     """
     choice("method", method, METHODS)
@@ -134,7 +135,9 @@ def design(
         least = ", ".join(f"{name} by {x:.3g} {task.problem.function(name, '').unit}".rstrip()
                           for name, x in out.violation.items())  # fmt: skip
         hint = "loosen one, free more numbers, or begin elsewhere (starts)"
-        raise ConvergenceError(f"design: no numbers were found that meet the constraints; least violated: {least}; {hint}", out)
+        raise ConvergenceError(
+            f"design: no numbers were found that meet the constraints; least violated: {least}; {hint}", out
+        )
     if not out.converged:
         warn(f"design: {out.message}")
     return out
@@ -225,7 +228,9 @@ class _Task:
         assert best is not None  # the first start was searched
         notes = [best.message, goal.words]
         if best.search.failures:
-            notes.append(f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}")
+            notes.append(
+                f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}"
+            )
         if skipped:
             notes.append(f"{counted(skipped, 'start')} without equilibria")
         return best._replace(message="; ".join(notes))
@@ -439,7 +444,9 @@ class Design(Result, kind="design"):
         """A table of the numbers, the objective and the constraints, and how the search ended."""
         rows = [("number", "start", "value", "unit")]
         rows += [(name, f"{self.initial[name]:.5g}", f"{x:.5g}", self.units[name]) for name, x in self.values.items()]
-        rows += [(goal.words, "", f"{self.objectives[goal.name]:.5g}", self.units[goal.name]) for goal in self._task.goals]
+        rows += [
+            (goal.words, "", f"{self.objectives[goal.name]:.5g}", self.units[goal.name]) for goal in self._task.goals
+        ]
         for one in self._task.limits:
             between = _between(one)
             rows.append((f"{one.name} {between}", "", f"{self.constraints[one.name]:.5g}", self.units[one.name]))
@@ -468,8 +475,11 @@ class Design(Result, kind="design"):
         names = {one.name: _names(problem, one) for one in problem.free}
         minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
         limits = {one.name: [one.low, one.high] for one in self._task.limits}
-        define = {name: {key: x for key in ("distance", "to", "stiffness", "along", "sum", "rms")
-                         if (x := getattr(one, key)) is not None} for name, one in problem.definitions.items()}  # fmt: skip
+        keys = ("distance", "to", "stiffness", "along", "sum", "rms")
+        define = {
+            name: {key: x for key in keys if (x := getattr(one, key)) is not None}
+            for name, one in problem.definitions.items()
+        }
         return json.dumps({"cases": cases, "free": names, "bounds": bounds, "minimise": minimise, "subject_to": limits,
                            "define": define})  # fmt: skip
 
@@ -483,7 +493,9 @@ class Design(Result, kind="design"):
 
     @property
     def _history(self) -> Array:
-        return np.array([[*one.p, one.objective, one.violation] for one in self._steps]).reshape(-1, len(self.names) + 2)
+        return np.array([[*one.p, one.objective, one.violation] for one in self._steps]).reshape(
+            -1, len(self.names) + 2
+        )
 
     @property
     def _front(self) -> Array | None:

@@ -299,9 +299,7 @@ class Problem:
     def _number(self, i: int) -> Function:
         """A free number itself."""
         unknown, unit = self.free[i].unknown, np.eye(len(self.free))[i]
-        return Function(
-            unknown.unit, unknown.dimension, lambda trial: float(trial.p[i]), lambda trial: unit
-        )
+        return Function(unknown.unit, unknown.dimension, lambda trial: float(trial.p[i]), lambda trial: unit)
 
     def _of_case(self, name: str, where: str) -> Function:
         names = {case.name: k for k, case in enumerate(self.cases)}

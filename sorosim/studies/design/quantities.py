@@ -145,9 +145,13 @@ def _of_runs(robot: Robot, driven: Sequence[str], name: str, others: Sequence[st
         return Measure(unit, value, lambda changes: changes.driven[forces[name]])
     for names, part in ((list(robot.coordinate_names), "q"), ([f"u.{one}" for one in robot.actuator_names], "u")):
         if name in names:
-            i = names.index(name)
-            return Measure(unit, value, lambda changes: getattr(changes, part)[i])
+            return _entry(unit, value, part, names.index(name))
     return _by_differences(unit, value)
+
+
+def _entry(unit: str, value: Callable[[Rest], float], part: str, i: int) -> Measure:
+    """An entry of the coordinates or the inputs."""
+    return Measure(unit, value, lambda changes: getattr(changes, part)[i])
 
 
 def _place(text: str) -> Any:
@@ -221,14 +225,14 @@ def _stiffness(robot: Robot, defined: Definition) -> Measure:
 
 
 def _squares(rest: Rest) -> tuple[Array, Array, Array, Any]:
-    """Squares of natural frequencies [rad^2/s^2], rising, their right and left shapes in all free coordinates, and
-    whether they are real."""
+    """Squares of natural frequencies [rad^2/s^2], rising, their right and left shapes, and whether they are real."""
     (K, M, _), Z = rest.matrices, rest.motions
     Kz, Mz = Z.T @ K @ Z, Z.T @ M @ Z
     if is_symmetric(Kz):
         squares, right = scipy.linalg.eigh(0.5 * (Kz + Kz.T), Mz)
         return squares, Z @ right, Z @ right, np.ones(len(squares), dtype=bool)
-    values, left, right = scipy.linalg.eig(Kz, Mz, left=True)
+    found: Any = scipy.linalg.eig(Kz, Mz, left=True)
+    values, left, right = found
     order = np.argsort(values.real)
     return values.real[order], Z @ right[:, order].real, Z @ left[:, order].real, values.imag[order] == 0.0
 

@@ -143,8 +143,8 @@ class Changes:
             elif one.kind == DRIVEN:
                 given[one.index, i] = 1.0
         zero = np.zeros_like(eq.q)
-        for i, one in zip(exact, self.by._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam), strict=True):
-            forces[:, i], rows[:, i] = one.inverse - one.internal, one.error
+        for i, varied in zip(exact, self.by._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam), strict=True):
+            forces[:, i], rows[:, i] = varied.inverse - varied.internal, varied.error
         for i in self._rough:
             forces[:, i], rows[:, i] = np.split(self._derivative(i, self._residual, SURFACE), [len(eq.q)])
         moved = moved_equilibrium(eq, out, forces, rows, given)
@@ -198,7 +198,10 @@ class Changes:
         parts = self.rest.matrices
         ends = np.cumsum([part.size for part in parts])
         flat = self.along(lambda near: np.concatenate([part.ravel() for part in near.matrices]))
-        dK, dM, dA = (x.reshape(*part.shape, len(self.parameters)) for x, part in zip(np.split(flat, ends)[:3], parts, strict=True))
+        dK, dM, dA = (
+            x.reshape(*part.shape, len(self.parameters))
+            for x, part in zip(np.split(flat, ends)[:3], parts, strict=True)
+        )
         return dK, dM, dA
 
     def exactly(self, exact: Array, function: Callable[[Rest], Any]) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ FAILED = 1e3
 # searches from where the last one ended, whose Hessian is forgotten, until nothing is gained
 ROUNDS = 6
 METHODS = ("slsqp", "trust-constr")
+
+
+_minimize: Any = optimize.minimize  # its types know no functions of arrays of any shape
 
 
 class _Stopped(Exception):
@@ -169,7 +172,7 @@ class Search:
         if key not in self._slopes:
             self._slopes[key] = function.slope(trial) * self._steepness(trial)
             self._last = trial
-        return self._slopes[key]
+        return np.asarray(self._slopes[key])
 
     # -- functions of z ----------------------------------------------------------------------------------------------
 
@@ -217,7 +220,7 @@ class Search:
         """Scaled violations of the constraints."""
         c = np.array([self._of(row, trial) for row in self.rows])
         equal = np.array([row.equal for row in self.rows], dtype=bool)
-        return np.where(equal, np.abs(c), np.maximum(-c, 0.0))
+        return np.asarray(np.where(equal, np.abs(c), np.maximum(-c, 0.0)))
 
     def violation(self, trial: Trial) -> float:
         """The largest of them."""
@@ -336,7 +339,7 @@ def _slsqp(search: Search, z0: Array) -> tuple[Array, str]:
         {"type": kind, "fun": search.constraints, "jac": search.jacobian, "args": (equal,)}
         for kind, equal in (("eq", True), ("ineq", False)) if any(row.equal == equal for row in search.rows)
     ]  # fmt: skip
-    found = optimize.minimize(
+    found = _minimize(
         search.value, z0, jac=search.gradient, method="SLSQP", bounds=optimize.Bounds(*search.bounds),
         constraints=constraints, callback=search.note, options={"ftol": search.tolerance, "maxiter": 500},
     )  # fmt: skip
@@ -347,14 +350,15 @@ def _trust_constr(search: Search, z0: Array) -> tuple[Array, str]:
     """Interior point in a trust region (Byrd, Hribar, Nocedal 1999), which shrinks where trials fail."""
     constraints = [
         optimize.NonlinearConstraint(
-            lambda z, equal=equal: search.constraints(z, equal), 0.0, 0.0 if equal else np.inf,
-            jac=lambda z, equal=equal: search.jacobian(z, equal), hess=optimize.BFGS(),
+            partial(search.constraints, equal=equal), 0.0, 0.0 if equal else np.inf,
+            jac=partial(search.jacobian, equal=equal), hess=optimize.BFGS(),
         )
         for equal in (True, False) if any(row.equal == equal for row in search.rows)
     ]  # fmt: skip
-    found = optimize.minimize(
+    found = _minimize(
         search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
         bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
-        callback=lambda z, _: search.note(z), options={"gtol": 1e-8, "xtol": 1e-12, "barrier_tol": 1e-9, "maxiter": 1000},
+        callback=lambda z, _: search.note(z),
+        options={"gtol": 1e-8, "xtol": 1e-12, "barrier_tol": 1e-9, "maxiter": 1000},
     )  # fmt: skip
     return found.x, str(found.message)

@@ -52,6 +52,9 @@ def _is_mapping(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
+_OBJECTIVE = Either(_QUANTITY, MapOf(Number("number"), _QUANTITY), _is_mapping)
+
+
 class Limits(Given):
     """A number, or the least and the greatest one, null being open."""
 
@@ -93,14 +96,16 @@ class DesignFile(Declared, title="Design of sorosim"):
     sorosim_design: Any = key(
         Version(FORMAT_VERSION, "sorosim_design", "the format of designs"), "Version of the format of designs.", "1"
     )
-    cases: Any = key(MapOf(Part(DesignCase), Name()), "The cases by name.", "{pull: {robot: finger.yaml, u: {tendon: 10 N}}}")
+    cases: Any = key(
+        MapOf(Part(DesignCase), Name()), "The cases by name.", "{pull: {robot: finger.yaml, u: {tendon: 10 N}}}"
+    )
     free: Any = key(
         MapOf(Either(_NAME, ListOf(_NAME, "names"), is_list)),
-        "What may change by labels: a path in the robots' files, u.NAME or driven.NAME, or a list that shares a number.",
+        "What may change, by labels: a path in the robots' files, u.NAME, driven.NAME, or a list that shares a number.",
         "{radius: links.finger.rod.section.circle.radius, pull: pull.u.tendon}",
     )  # fmt: skip
     minimise: Any = key(
-        Either(Either(_QUANTITY, MapOf(Number("number"), _QUANTITY), _is_mapping), ListOf(_QUANTITY, "quantities"), is_list),
+        Either(_OBJECTIVE, ListOf(_QUANTITY, "quantities"), is_list),
         "A quantity, with a minus before it to make it greatest; weights by names; or two quantities: a Pareto front.",
         "-press.touch.f_z",
     )  # fmt: skip

@@ -21,7 +21,9 @@ def plot_design(design: Any, path: PathLike | None = None, style: PathLike | Non
         n = np.arange(len(history["objective"]))
         for k, own in enumerate(design.names):
             start = design.initial[own]
-            rows[0].plot(n, history[own] / start if start else history[own], ".-", color=PALETTE[k % len(PALETTE)], label=own)
+            rows[0].plot(
+                n, history[own] / start if start else history[own], ".-", color=PALETTE[k % len(PALETTE)], label=own
+            )
         rows[0].set_ylabel("number / start")
         rows[1].plot(n, history["objective"], ".-", color=PALETTE[0])
         rows[1].set_ylabel(f"{name} [{design.units[name] or '-'}]")
