@@ -23,6 +23,7 @@ from sorosim.files import load_text
 from sorosim.files.results import text_of
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.design.problem import Free, Function, Limit, Problem, Trial
+from sorosim.studies.design.quantities import refuse_motions
 from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, STATIONARY, Kkt, Search, Step
 from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS, NEAR, SPREAD
 
@@ -111,7 +112,8 @@ def design(
     -----
     Quantities of a case are named as in sweeps and summaries: ``arm.x``, ``arm(0.5).z``, ``arm.bending_y``,
     coordinates, ``u.NAME``, ``force(NAME)``, ``energy.elastic``, ``SENSOR.CHANNEL``; and ``mass``,
-    ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one, too, by its own name.
+    ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one,
+    too, by its own name.
 
     Equilibria, positions and forces of driven coordinates have exact derivatives; of others differences of fourth
     order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces
@@ -171,6 +173,8 @@ class _Task:
         given = self.minimise if several else [self.minimise]
         if not isinstance(given, Sequence) or len(given) not in (1, 2):
             raise InputError("minimise", "the name of a quantity, weights by names, or two of these", describe(given))
+        for one in given:
+            refuse_motions("minimise", one)
         sums = {f"{OBJECTIVE}_{k + 1}" if several else OBJECTIVE: {"sum": dict(one)} for k, one in enumerate(given)
                 if isinstance(one, Mapping)}  # fmt: skip
         self.problem = Problem.of(self.cases, self.free, self.bounds, {**(self.define or {}), **sums})
@@ -242,14 +246,16 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
     ends = [task.best(goal, task.limits, task.starts(starts), budget, options) for goal in task.goals]
     if any(end.search.violation(end.trial) > FEASIBLE for end in ends):
         return Design(task, ends[0].trial, ends[0].message, tuple(ends[0].search.steps))
-    a, b = (second.function.value(end.trial) for end in ends)
-    trials, begin, notes = [ends[0].trial], ends[0].trial.p, []
-    for part in np.linspace(0.0, 1.0, points)[1:-1]:
-        bound = float(a + part * (b - a))
-        low, high = (-np.inf, bound) if second.sign > 0.0 else (bound, np.inf)
+    values = [goal.function.value(end.trial) for goal, end in zip(task.goals, ends, strict=True)]
+    # where one objective is best, the other one as good as it can be there
+    trials = [task.best(second, [*task.limits, _no_worse(first, values[0])], [ends[0].trial.p], budget, options).trial]
+    a, notes, begin = second.function.value(trials[0]), [], trials[0].p
+    for part in np.linspace(0.0, 1.0, points)[1:]:
+        bound = float(a + part * (values[1] - a))
+        start = begin if part < 1.0 else ends[1].trial.p
         try:
-            found = task.best(first, [*task.limits, Limit(second.name, low, high)], [begin], budget, options)
-        except (ConvergenceError, InputError) as error:
+            found = task.best(first, [*task.limits, _no_worse(second, bound)], [start], budget, options)
+        except SorosimError as error:
             notes.append(str(error))
             continue
         if found.search.violation(found.trial) <= FEASIBLE:
@@ -257,9 +263,8 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
             begin = found.trial.p
         else:
             notes.append(f"no point at {second.name} of {bound:.4g}")
-    trials.append(ends[1].trial)
-    values = np.array([[goal.function.value(trial) for goal in task.goals] for trial in trials])
-    signed = values * [goal.sign for goal in task.goals]
+    found_values = np.array([[goal.function.value(trial) for goal in task.goals] for trial in trials])
+    signed = found_values * [goal.sign for goal in task.goals]
     slack = 1e-9 * np.abs(signed).max(axis=0)
     kept = [k for k, row in enumerate(signed)
             if not any((other < row + slack).all() and (other < row - slack).any() for other in signed)]  # fmt: skip
@@ -267,9 +272,14 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
     span = np.ptp(signed, axis=0)
     distance = np.linalg.norm((signed - signed.min(axis=0)) / np.where(span > 0.0, span, 1.0), axis=1)
     chosen = trials[int(np.argmin(distance))]
-    front = Front(values[kept], np.array([trial.p for trial in trials]))
+    front = Front(found_values[kept], np.array([trial.p for trial in trials]))
     notes = [f"front of {first.words} and {second.words}, {counted(len(kept), 'point')}", *notes]
     return Design(task, chosen, "; ".join(notes), (), front)
+
+
+def _no_worse(goal: Goal, value: float) -> Limit:
+    """An objective as good as a value."""
+    return Limit(goal.name, -np.inf, value) if goal.sign > 0.0 else Limit(goal.name, value, np.inf)
 
 
 @public

@@ -24,7 +24,6 @@ from sorosim.studies.design.rest import Changes, Rest
 from sorosim.studies.fitting.unknowns import Unknown, by_unknown, extent_of
 
 CASE_KEYS = ("robot", "u", "driven", "q0")
-MOTION = "motions are not designed yet: sweep over them, or design an equilibrium"
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,8 +281,6 @@ class Problem:
 
     def function(self, name: object, where: str) -> Function:
         """A quantity by its name (else InputError)."""
-        if isinstance(name, Mapping) and set(name) & {"last", "min", "max", "mean", "range", "amplitude", "rate"}:
-            raise InputError(where, "a quantity of a robot at rest", "one of a motion", MOTION)
         if not isinstance(name, str):
             raise InputError(where, "the name of a quantity", describe(name))
         if name not in self.functions:

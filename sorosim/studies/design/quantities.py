@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare import Either, ListOf, MapOf, Name, Part, Text, Vector, key
+from sorosim.base.declare import At, Either, ListOf, MapOf, Name, Part, Text, Vector, key
 from sorosim.base.declare import Quantity as Number
 from sorosim.base.declare.base import Declared
 from sorosim.base.declare.types import is_list
@@ -25,7 +25,7 @@ from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.engine.quantities import centre_of_mass
 from sorosim.mechanics.engine.records import force_name
 from sorosim.mechanics.linear.eigenmodes import is_symmetric
-from sorosim.mechanics.quantities import AXES, output, quantities
+from sorosim.mechanics.quantities import AXES, REDUCTIONS, output, quantities
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.design.rest import Changes, Rest
 
@@ -74,6 +74,13 @@ class Definition(Declared, title="Definitions"):
     rms: Any = key(ListOf(Text("a quantity"), "quantities"), "Root of the mean square of quantities of any cases.",
                    "[low.off, high.off]", default=None)  # fmt: skip
 
+    @classmethod
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
+        if name in MOTIONS:
+            at.fail(*OF_MOTION)
+        else:
+            super().unknown_key(name, value, at)
+
     def validate(self) -> None:
         given = [name for name in KINDS if getattr(self, name) is not None]
         if len(given) != 1:
@@ -91,6 +98,14 @@ class Definition(Declared, title="Definitions"):
         return self.sum is None and self.rms is None
 
 
+def refuse_motions(where: str, given: object) -> None:
+    """Refuse what brings a motion down to one number (InputError)."""
+    if isinstance(given, Mapping) and set(given) & MOTIONS:
+        raise InputError(where, *OF_MOTION)
+
+
+MOTIONS = set(REDUCTIONS) - {"rms"}
+OF_MOTION = "a quantity of a robot at rest", "one of a motion", "motions are not designed yet; sweep over them"
 KINDS = ("distance", "stiffness", "sum", "rms")
 DEFINITIONS = MapOf(Part(Definition), Name())
 

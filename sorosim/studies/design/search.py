@@ -359,6 +359,8 @@ def _trust_constr(search: Search, z0: Array) -> tuple[Array, str]:
         search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
         bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
         callback=lambda z, _: search.note(z),
-        options={"gtol": 1e-8, "xtol": 1e-12, "barrier_tol": 1e-9, "maxiter": 1000},
+        # it ends at the first barrier at which gradients balance, however high
+        options={"gtol": 1e-8, "xtol": 1e-12, "maxiter": 1000, "initial_barrier_parameter": 1e-8,
+                 "initial_barrier_tolerance": 1e-8, "barrier_tol": 1e-8},
     )  # fmt: skip
     return found.x, str(found.message)
