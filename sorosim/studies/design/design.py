@@ -278,8 +278,9 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
 
 
 def _no_worse(goal: Goal, value: float) -> Limit:
-    """An objective as good as a value."""
-    return Limit(goal.name, -np.inf, value) if goal.sign > 0.0 else Limit(goal.name, value, np.inf)
+    """An objective as good as a value, but for what a search leaves open: with none there is no way inside."""
+    loose = value + goal.sign * 10.0 * FEASIBLE * abs(value)
+    return Limit(goal.name, -np.inf, loose) if goal.sign > 0.0 else Limit(goal.name, loose, np.inf)
 
 
 @public
