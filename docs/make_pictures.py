@@ -276,6 +276,24 @@ def optimal_control() -> None:
     write(beside(images), "swing_up")
 
 
+def design() -> None:
+    """The finger of the page on designs before and after, pulled and pressed."""
+    cases = dict(zip(("pull", "press"), robots("design.md"), strict=True))
+    best = sorosim.design(
+        cases, {"radius": "links.finger.rod.section.circle.radius", "offset": "actuators.tendon.tendon.z"},
+        "press.touch.f_z", {"pull.bend.angle": ("90 deg", "170 deg"), "pull.mass": (None, "15 g"), "wall": ("1 mm", None)},
+        {"radius": ("3 mm", "12 mm"), "offset": ("1 mm", "12 mm")}, define={"wall": {"sum": {"radius": 1, "offset": -1}}},
+    )  # fmt: skip
+    images = []
+    for name, before in cases.items():
+        for robot in (before, best.robots[name]):
+            eq = sorosim.statics(robot)
+            with tempfile.TemporaryDirectory() as folder:
+                eq.still(Path(folder) / "one.png", size=(300, 300), view="side", title="")
+                images.append(Image.open(Path(folder) / "one.png").convert("RGB"))
+    write(beside(images), "design")
+
+
 VIEWS = {"swing_up_cart_pole": "side", "soft_furuta": "iso", "soft_pendubot": "side"}
 
 
@@ -384,6 +402,7 @@ if __name__ == "__main__":
     sweeps()
     sensitivities()
     inverse_statics()
+    design()
     optimal_control()
     viscoelastic()
     walk()
