@@ -289,7 +289,7 @@ def design() -> None:
         for robot in (before, best.robots[name]):
             eq = sorosim.statics(robot)
             with tempfile.TemporaryDirectory() as folder:
-                eq.still(Path(folder) / "one.png", size=(300, 300), view="side", title="")
+                eq.still(Path(folder) / "one.png", size=(300, 300), view="front", title="", colour="plain")
                 images.append(Image.open(Path(folder) / "one.png").convert("RGB"))
     write(beside(images), "design")
 
