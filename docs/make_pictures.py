@@ -279,10 +279,11 @@ def optimal_control() -> None:
 def design() -> None:
     """The finger of the page on designs before and after, pulled and pressed."""
     cases = dict(zip(("pull", "press"), robots("design.md"), strict=True))
+    limits = {"pull.bend.angle": ("90 deg", "170 deg"), "pull.mass": (None, "15 g"), "wall": ("1 mm", None)}
     best = sorosim.design(
         cases, {"radius": "links.finger.rod.section.circle.radius", "offset": "actuators.tendon.tendon.z"},
-        "press.touch.f_z", {"pull.bend.angle": ("90 deg", "170 deg"), "pull.mass": (None, "15 g"), "wall": ("1 mm", None)},
-        {"radius": ("3 mm", "12 mm"), "offset": ("1 mm", "12 mm")}, define={"wall": {"sum": {"radius": 1, "offset": -1}}},
+        "press.touch.f_z", limits, {"radius": ("3 mm", "12 mm"), "offset": ("1 mm", "12 mm")},
+        define={"wall": {"sum": {"radius": 1, "offset": -1}}},
     )  # fmt: skip
     images = []
     for name, before in cases.items():

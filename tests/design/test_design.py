@@ -164,7 +164,7 @@ def test_a_front_trades_one_objective_for_the_other(tmp_path):
 
 def test_parts_that_are_alike_share_a_number_and_inputs_are_free():
     """Two fingers, one number for both radii; each has a pull of its own, as small as bends its tip so far."""
-    two = {**FINGER, "links": {name: FINGER["links"]["finger"] for name in ("left", "right")}, "sensors": {},
+    two = {**FINGER, "links": dict.fromkeys(("left", "right"), FINGER["links"]["finger"]), "sensors": {},
            "actuators": {name: {"tendon": {"rod": name, "y": 0, "z": "4 mm"}} for name in ("left", "right")},
            "statics": {"u": {"left": 5, "right": 5}}}  # fmt: skip
     radii = [f"links.{name}.rod.section.circle.radius" for name in ("left", "right")]

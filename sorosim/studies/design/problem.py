@@ -111,10 +111,11 @@ def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | No
     pairs = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
     out: list[Free] = []
     for label, names in pairs:
+        where = "free" if label is None else f"free.{label}"
         names = [names] if isinstance(names, str) else names
         if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
-            raise InputError("free", "names, or lists of names that share a number", describe(names))
-        targets = [target for name in names for target in _targets(cases, name)]
+            raise InputError(where, "names, or lists of names that share a number", describe(names))
+        targets = [target for name in names for target in _targets(cases, name, where)]
         out.append(_free(cases, label or names[0], targets))
     seen: dict[Any, str] = {}
     for one in out:
@@ -127,20 +128,20 @@ def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | No
     return tuple(_bounded(one, given_bounds[one.name]) if one.name in given_bounds else one for one in out)
 
 
-def _targets(cases: Sequence[Case], name: str) -> list[tuple[int, Parameter]]:
+def _targets(cases: Sequence[Case], name: str, where: str) -> list[tuple[int, Parameter]]:
     """The numbers of cases that a name stands for: with the name of a case before it that of one."""
     first, _, rest = name.partition(".")
     own = [k for k, case in enumerate(cases) if case.name and case.name == first]
     found, failure = [], None
     for k in own or range(len(cases)):
         try:
-            found.append((k, parameter(cases[k].robot, rest if own else name, "free")))
+            found.append((k, parameter(cases[k].robot, rest if own else name, where)))
         except InputError as error:
             failure = failure or error
     if not found and failure is not None:
         hint = nearest(name, [case.name for case in cases]) if "." in name and cases[0].name else ""
         hint = failure.hint if hint.startswith("known") or not hint else f"{failure.hint}; or case: {hint}"
-        raise InputError("free", failure.expected, f"'{name}'", hint)
+        raise InputError(where, failure.expected, f"'{name}'", hint)
     return found
 
 
