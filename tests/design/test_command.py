@@ -91,7 +91,7 @@ def test_constraints_that_nothing_meets_leave_the_nearest_design(call, file, tmp
     [
         ("sorosim_design: 1", "sorosim_sweep: 1", "expected a design, whose first line is 'sorosim_design: 1'"),
         ("minimise: low.off", "minimise: low.of", "task.yaml:11:11: minimise: .*did you mean off"),
-        ("pull: low.u.tendon", "pull: low.u.tendn", "task.yaml:7:3: free: .*did you mean tendon"),
+        ("pull: low.u.tendon", "pull: low.u.tendn", "task.yaml:7:9: free.pull: .*did you mean tendon"),
         ("[5 mm, 9 mm]", "[9 mm, 5 mm]", "bounds.radius: expected a lower bound below"),
         ("distance: finger", "distanc: finger", "did you mean distance"),
         ("{distance: finger, to: [75 mm, 0, 10 mm]}", "{max: low.finger.z}", "motions are not designed yet"),
