@@ -130,7 +130,10 @@ def design(
     budget, options = [most], {"method": method, "tolerance": tolerance}
     if len(task.goals) == 1:
         found = task.best(task.goals[0], task.limits, task.starts(starts), budget, options)
-        out = Design(task, found.trial, found.message, tuple(found.search.steps))
+        edges = np.zeros(len(found.trial.p))
+        for i, (_, side) in found.search.edges.items():
+            edges[i] = side
+        out = Design(task, found.trial, found.message, tuple(found.search.steps), None, edges)
     else:
         out = _front(task, starts, points, budget, options)
     if out.violations and max(out.violations.values()) > FEASIBLE:
@@ -231,6 +234,9 @@ class _Task:
                 break
         assert best is not None  # the first start was searched
         notes = [best.message, goal.words]
+        if best.search.edges:
+            names = [self.problem.free[i].name for i in best.search.edges]
+            notes.append(f"at an edge, beyond which trials fail: {', '.join(names)}; bounds there save them")
         if best.search.failures:
             notes.append(
                 f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}"
@@ -296,6 +302,7 @@ class Design(Result, kind="design"):
     _ending: str = field(repr=False)
     _steps: tuple[Step, ...] = field(default=(), repr=False)
     front: Front | None = None
+    _edges: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # of each number: 1 up, -1 down
 
     also: ClassVar[Mapping[str, StoredField]] = {
         "_texts": StoredField(Named(TEXT), "the files of the robots, by case", name="robots"),
@@ -304,6 +311,8 @@ class Design(Result, kind="design"):
         "_p": StoredField(Numbers("n_free"), "what was found, in the order of what was free", "SI", name="p"),
         "values": StoredField(Named(Numbers()), "the same by name", "SI", derived=True),
         "_q": StoredField(Named(Numbers(...)), "coordinates of the equilibria, by case", name="q"),
+        "_edges": StoredField(Numbers(...), "of each number 1 or -1 where trials that are greater or less fail, else 0",
+                              name="edges"),
         "_ending": StoredField(TEXT, "how the search ended", name="message"),
         "_history": StoredField(Numbers("n_steps", "n_columns"), "the numbers, the objective and the largest scaled "
                                 "violation of each iterate", name="history"),
@@ -404,6 +413,8 @@ class Design(Result, kind="design"):
         goal = self._task.goals[0]
         search = Search(self._task.problem, goal.function, goal.sign, self._task.limits, METHODS[0], [0])
         search.scale_by(self._trial)
+        z = search.z(self._trial.p)
+        search.edges = {i: (float(z[i]), float(side)) for i, side in enumerate(self._edges) if side}
         return search
 
     @cached_property
@@ -526,7 +537,7 @@ class Design(Result, kind="design"):
         n, front = len(kept["_p"]), kept.get("_front")
         steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
         points = None if front is None else Front(front[:, :2], front[:, 2:])
-        return cls(task, task.problem.trial(kept["_p"]), kept["_ending"], steps, points)
+        return cls(task, task.problem.trial(kept["_p"]), kept["_ending"], steps, points, np.asarray(kept["_edges"]))
 
     def __repr__(self) -> str:
         goals = " and ".join(f"{goal.words} {self.objectives[goal.name]:.4g}" for goal in self._task.goals)

@@ -21,7 +21,9 @@ FTOL, STATIONARY = 1e-10, 1e-3
 # what a trial that fails counts, in sizes of the objective: more than any step gains
 FAILED = 1e3
 # searches from where the last one ended, whose Hessian is forgotten, until nothing is gained
-ROUNDS = 6
+ROUNDS = 10
+# an iterate so near to a trial that failed, in scaled numbers, is at an edge
+NEAR_EDGE = 1e-3
 METHODS = ("slsqp", "trust-constr")
 
 
@@ -90,17 +92,27 @@ class Search:
     trials: dict[bytes, Trial | None] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    edges: dict[int, tuple[float, float]] = field(default_factory=dict)  # number: where in z, and towards where
+    _failed: list[Array] = field(default_factory=list)
     _last: Trial | None = None  # the last one with derivatives
     _slopes: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     # -- scaled numbers ----------------------------------------------------------------------------------------------
 
     @cached_property
-    def bounds(self) -> tuple[Array, Array]:
+    def given_bounds(self) -> tuple[Array, Array]:
         """Bounds of z."""
         unknowns = [one.unknown for one in self.problem.free]
         low = [one.z(one.low) if np.isfinite(one.low) else -np.inf for one in unknowns]
         return np.array(low), np.array([one.z(one.high) if np.isfinite(one.high) else np.inf for one in unknowns])
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Bounds of z, and edges where one number alone leads to trials that fail."""
+        low, high = (x.copy() for x in self.given_bounds)
+        for i, (z, side) in self.edges.items():
+            (high if side > 0.0 else low)[i] = z
+        return low, high
 
     def p(self, z: Array) -> Array:
         """The numbers themselves."""
@@ -163,6 +175,7 @@ class Search:
                 self.trials[key] = trial
             except SorosimError as error:
                 self.trials[key] = None
+                self._failed.append(z)
                 self.failures.append(" ".join(str(error).split()))
         return self.trials[key]
 
@@ -258,12 +271,30 @@ class Search:
                 message = str(stop)
             before = best
             best = max_by(self.better, [trial for trial in self.trials.values() if trial is not None], best)
+            z = self.z(best.p)
+            known, self.edges = self.edges, {}
+            try:
+                self._find_edges(z)
+            except _Stopped:
+                break
             gained = self.sign * (self.objective.value(before) - self.objective.value(best)) / self.size
             eased = self.violation(before) - self.violation(best)
-            if best is before or (gained <= 1e2 * self.tolerance and eased <= FEASIBLE) or self.budget[0] <= 0:
+            further = best is not before and (gained > 1e2 * self.tolerance or eased > FEASIBLE)
+            if not (further or set(self.edges) - set(known)) or self.budget[0] <= 0:
                 break
-            z = self.z(best.p)
         return best, message
+
+    def _find_edges(self, z: Array) -> None:
+        """Numbers that alone lead from z towards the nearest trial that failed to one that fails, too."""
+        if not self._failed:
+            return
+        d = min((z_failed - z for z_failed in self._failed), key=lambda d: float(np.linalg.norm(d)))
+        reach = float(np.abs(d).max(initial=0.0))
+        if reach > NEAR_EDGE:  # steps there were too long, no more
+            return
+        for i in np.flatnonzero(np.abs(d) > 1e-3 * reach):
+            if self.at(z + np.where(np.arange(len(z)) == i, d, 0.0)) is None:
+                self.edges[int(i)] = float(z[i]), float(np.sign(d[i]))
 
     def _best_at(self, start: Array) -> Trial:
         found = self.at(self.z(start))
@@ -293,7 +324,7 @@ class Search:
 
     def conditions(self, trial: Trial) -> Kkt:
         """Active limits and their multipliers, by least squares with signs."""
-        z, (low, high), n = self.z(trial.p), self.bounds, len(trial.p)
+        z, (low, high), n = self.z(trial.p), self.given_bounds, len(trial.p)
         columns, names, scales, signs = [], [], [], []
         for i, one in enumerate(self.problem.free):
             for sign, end in ((1.0, low[i]), (-1.0, high[i])):
@@ -302,6 +333,11 @@ class Search:
                     names.append(one.name)
                     scales.append(sign / one.unknown.slope(float(trial.p[i])))
                     signs.append(0.0)
+        for i, (_, side) in self.edges.items():
+            columns.append(-side * np.eye(n)[i])
+            names.append(f"edge of {self.problem.free[i].name}")
+            scales.append(-side / self.problem.free[i].unknown.slope(float(trial.p[i])))
+            signs.append(0.0)
         for row in self.rows:
             if row.equal or self._of(row, trial) <= ACTIVE:
                 columns.append(row.sign * self.slope(trial, row.function) / row.scale)
