@@ -16,7 +16,8 @@ name: finger
 materials:
   silicone: {young: 2 MPa, poisson: 0.5, density: 1070 kg/m^3}
 links:
-  finger: {rod: {length: 8 cm, section: {circle: {radius: 6 mm}}, material: silicone, strain: {bending: 2, elongation: 0}}}
+  finger:
+    rod: {length: 8 cm, section: {circle: {radius: 6 mm}}, material: silicone, strain: {bending: 2, elongation: 0}}
 actuators:
   tendon: {tendon: {rod: finger, y: 0, z: 3 mm}}
 statics: {u: {tendon: 2 N}}

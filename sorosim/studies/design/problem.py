@@ -191,6 +191,7 @@ class Trial:
     problem: Problem
     p: Array
     equilibria: tuple[Equilibrium, ...]
+    slopes: dict[Function, Array] = field(default_factory=dict)  # of functions that were asked for
 
     @cached_property
     def rests(self) -> tuple[Rest, ...]:

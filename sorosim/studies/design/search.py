@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -24,6 +24,8 @@ FAILED = 1e3
 ROUNDS = 10
 # an iterate so near to a trial that failed, in scaled numbers, is at an edge
 NEAR_EDGE = 1e-3
+# trials that are kept, whose values a search may ask for again
+KEPT = 8
 METHODS = ("slsqp", "trust-constr")
 
 
@@ -95,7 +97,7 @@ class Search:
     edges: dict[int, tuple[float, float]] = field(default_factory=dict)  # number: where in z, and towards where
     _failed: list[Array] = field(default_factory=list)
     _last: Trial | None = None  # the last one with derivatives
-    _slopes: dict[tuple[int, int], Array] = field(default_factory=dict)
+    _best: Trial | None = None
 
     # -- scaled numbers ----------------------------------------------------------------------------------------------
 
@@ -138,7 +140,7 @@ class Search:
 
     def scale_by(self, trial: Trial) -> None:
         """Scale objective and constraints by what they are in a trial."""
-        self.trials[self.z(trial.p).tobytes()] = trial
+        self.trials[np.clip(self.z(trial.p), *self.bounds).tobytes()] = trial
         self._last = trial
         value = self.objective.value(trial)
         gradient = self.slope(trial, self.objective)
@@ -173,19 +175,28 @@ class Search:
                 trial = self.problem.trial(self.p(z), self._last)
                 self._checked(trial)
                 self.trials[key] = trial
+                if self._best is None or self.better(trial, self._best):
+                    self._best = trial
+                self._forget()
             except SorosimError as error:
                 self.trials[key] = None
                 self._failed.append(z)
                 self.failures.append(" ".join(str(error).split()))
         return self.trials[key]
 
+    def _forget(self) -> None:
+        """Let go of all but the last trials: robots are large."""
+        found = [key for key, trial in self.trials.items() if trial is not None]
+        for key in found[:-KEPT]:
+            if self.trials[key] is not self._last:
+                del self.trials[key]
+
     def slope(self, trial: Trial, function: Function) -> Array:
         """Derivatives of a function by z."""
-        key = id(trial), id(function)
-        if key not in self._slopes:
-            self._slopes[key] = function.slope(trial) * self._steepness(trial)
+        if function not in trial.slopes:
+            trial.slopes[function] = function.slope(trial)
             self._last = trial
-        return np.asarray(self._slopes[key])
+        return np.asarray(trial.slopes[function] * self._steepness(trial))
 
     # -- functions of z ----------------------------------------------------------------------------------------------
 
@@ -270,7 +281,7 @@ class Search:
             except _Stopped as stop:
                 message = str(stop)
             before = best
-            best = max_by(self.better, [trial for trial in self.trials.values() if trial is not None], best)
+            best = self._best if self._best is not None and self.better(self._best, best) else best
             z = self.z(best.p)
             known, self.edges = self.edges, {}
             try:
@@ -344,7 +355,7 @@ class Search:
                 names.append(row.limit.name)
                 scales.append(row.sign / row.scale)
                 signs.append(-np.inf if row.equal else 0.0)
-        gradient = self.gradient(z)
+        gradient = self.sign * self.slope(trial, self.objective) / self.size
         size = max(1.0, float(np.abs(gradient).max(initial=0.0)))
         if not columns:
             return Kkt((), {}, float(np.abs(gradient).max(initial=0.0)) / size)
@@ -359,14 +370,6 @@ class Search:
         trial = self.at(z)
         if trial is not None and not (self.steps and np.array_equal(self.steps[-1].p, trial.p)):
             self.steps.append(Step(trial.p, self.objective.value(trial), self.violation(trial)))
-
-
-def max_by(better: Callable[[Trial | None, Trial], bool], trials: Sequence[Trial], first: Trial) -> Trial:
-    """The best of some trials, the first one where none is better."""
-    for trial in trials:
-        if better(trial, first):
-            first = trial
-    return first
 
 
 def _slsqp(search: Search, z0: Array) -> tuple[Array, str]:
