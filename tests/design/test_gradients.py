@@ -67,6 +67,12 @@ TUBES = {
         }
     },
 }  # fmt: skip
+WATER = {
+    **TENDON,
+    "links": {"finger": TENDON["links"]["finger"]},
+    "loads": {"water": {"fluid": {"density": 1000, "current": [0, 0.3, 0.4]}}},
+    "sensors": {"foot": {"section_wrench": {"link": "finger"}}},
+}  # fmt: skip
 RADIUS, YOUNG, LENGTH = "links.finger.rod.section.circle.radius", "materials.silicone.young", "links.finger.rod.length"
 FRAMES = {
     "off": {"distance": "finger", "to": [0.05, 0.01, 0.03]}, "half": {"distance": "finger(0.5)", "to": "finger"},
@@ -87,6 +93,10 @@ CASES = {
         WALL, {"u": {"tendon": 6.0}},
         [RADIUS, YOUNG, "loads.wall.contact.stiffness", "actuators.tendon.tendon.z", "u.tendon"],
         ["mass", "finger.x", "touch.normal", "touch.f_z", "frequency[2]", "off", "hard"], FRAMES,
+    ),
+    "water": (
+        WATER, {"u": {"tendon": 3.0}}, [RADIUS, YOUNG, LENGTH, "materials.silicone.density", "u.tendon"],
+        ["mass", "finger.y", "finger(0.5).z", "foot.m_z", "frequency[1]", "off", "hard"], FRAMES,
     ),
     "loop": (
         HELD, {"u": {"tendon": 6.0}}, [RADIUS, YOUNG, LENGTH, "loads.spring.spring.stiffness", "u.tendon"],
