@@ -18,6 +18,8 @@ from sorosim.studies.design.problem import Function, Limit, Problem, Trial
 FEASIBLE, ACTIVE = 1e-6, 1e-4
 # of the objective over its size: when a search ends, and the gradient that may be left
 FTOL, STATIONARY = 1e-10, 1e-3
+# least size of the objective, over its gradient by the scaled numbers: it may be zero at the start
+LEAST = 1e-2
 # what a trial that fails counts, in sizes of the objective: more than any step gains
 FAILED = 1e3
 # searches from where the last one ended, whose Hessian is forgotten, until nothing is gained
@@ -144,7 +146,7 @@ class Search:
         self._last = trial
         value = self.objective.value(trial)
         gradient = self.slope(trial, self.objective)
-        self.size = abs(value) or float(np.abs(gradient).max(initial=0.0)) or 1.0
+        self.size = max(abs(value), LEAST * float(np.abs(gradient).max(initial=0.0))) or 1.0
         rows = []
         for one in self.limits:
             function = self.problem.function(one.name, "subject_to")
@@ -205,7 +207,8 @@ class Search:
         trial = self.at(z)
         if trial is None:
             assert self._last is not None
-            return self.sign * self.objective.value(self._last) / self.size + FAILED
+            before = self.sign * self.objective.value(self._last) / self.size
+            return before + FAILED * max(1.0, abs(before))
         return self.sign * self.objective.value(trial) / self.size
 
     def gradient(self, z: Array) -> Array:
