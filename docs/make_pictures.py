@@ -277,6 +277,25 @@ def optimal_control() -> None:
     write(beside(images), "swing_up")
 
 
+def design() -> None:
+    """The finger of the page on designs before and after, pulled and pressed."""
+    cases = dict(zip(("pull", "press"), robots("design.md"), strict=True))
+    limits = {"pull.bend.angle": ("90 deg", "170 deg"), "pull.mass": (None, "15 g"), "wall": ("1 mm", None)}
+    best = sorosim.design(
+        cases, {"radius": "links.finger.rod.section.circle.radius", "offset": "actuators.tendon.tendon.z"},
+        "press.touch.f_z", limits, {"radius": ("3 mm", "12 mm"), "offset": ("1 mm", "12 mm")},
+        define={"wall": {"sum": {"radius": 1, "offset": -1}}},
+    )  # fmt: skip
+    images = []
+    for name, before in cases.items():
+        for robot in (before, best.robots[name]):
+            eq = sorosim.statics(robot)
+            with tempfile.TemporaryDirectory() as folder:
+                eq.still(Path(folder) / "one.png", size=(300, 300), view="front", title="", colour="plain")
+                images.append(Image.open(Path(folder) / "one.png").convert("RGB"))
+    write(beside(images), "design")
+
+
 VIEWS = {"swing_up_cart_pole": "side", "soft_furuta": "iso", "soft_pendubot": "side"}
 
 
@@ -428,6 +447,7 @@ if __name__ == "__main__":
     sweeps()
     sensitivities()
     inverse_statics()
+    design()
     optimal_control()
     viscoelastic()
     walk()

@@ -152,6 +152,8 @@ from .studies.control.gains import Gains as Gains
 from .studies.control.mpc import MPC as MPC
 from .studies.control.optimal import OptimalMotion as OptimalMotion
 from .studies.control.optimal import optimal_control as optimal_control
+from .studies.design.design import Design as Design
+from .studies.design.design import design as design
 from .studies.doctor import examine as examine
 from .studies.estimation.estimator import Estimator as Estimator
 from .studies.estimation.estimator import estimate as estimate

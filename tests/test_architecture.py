@@ -30,7 +30,7 @@ STOREYS = {
     ),
     "files": "",
     "analysis": "solvers equations results equilibria inversion sensitivity motion bifurcation",
-    "studies": "doctor sweeps fitting estimation control",
+    "studies": "doctor sweeps fitting estimation control design",
     "view": "viz interactive",
     "connect": "fmi differentiable torch jax gym",
 }

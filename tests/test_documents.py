@@ -191,7 +191,7 @@ def skip_without_package(document):
 
 
 # each takes 5 s or more
-LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp", "walk"}
+LONG_PAGES = {"optimal_control", "sweep_on_a_cluster", "fitting", "sweeps", "grasp", "walk", "design"}
 # whose robots are files of a package that is no extra of all tests
 OF_PACKAGE = {"walk": "example-robot-data"}
 

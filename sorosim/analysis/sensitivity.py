@@ -265,20 +265,12 @@ class Sensitivities:
         InputError
             An equilibrium of another robot, or under friction; one that is not isolated, or at a fold.
         """
-        robot = self.robot
-        _check_equilibrium(robot, eq)
-        zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
-        out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
-        _check_isolated(out, out.closure.constraint[:, free], free)
+        robot, zero = self.robot, np.zeros(self.robot.ndof)
+        out = isolated(robot, eq)
         varied = self._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam)
-        A, E = out.closure.constraint, out.closure.error_by_q
         forces = self._columns([one.inverse - one.internal for one in varied])
-        rows = -self._columns([one.error for one in varied], len(A))
-        dq, dlam = np.zeros_like(forces), np.zeros((len(A), len(self.names)))
-        dq[free], dlam = _saddle(robot, out.by_q[np.ix_(free, free)], A[:, free], E[:, free], -forces[free], rows)
-        needed = forces + out.by_q @ dq - A.T @ dlam
-        driven = {name: needed[robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
-        return EquilibriumSensitivity(dq, dlam, driven)
+        rows = self._columns([one.error for one in varied], robot.n_multipliers)
+        return moved_equilibrium(eq, out, forces, rows, np.zeros_like(forces))
 
     def readings(self, eq: Equilibrium) -> dict[str, Array]:
         """Derivatives (n_channels, n) of what sensors read in an equilibrium, by name of the sensor.
@@ -328,15 +320,35 @@ class Sensitivities:
 
 def equilibrium_by_inputs(eq: Equilibrium) -> Array:
     """Derivatives (ndof, n_actuators) of the coordinates of an equilibrium by its inputs; errors as for scalars."""
-    robot = eq.robot
+    out = isolated(eq.robot, eq)
+    rows = np.zeros((eq.robot.n_multipliers, out.B.shape[1]))
+    return moved_equilibrium(eq, out, -out.B, rows, np.zeros_like(out.B)).q
+
+
+def moved_equilibrium(
+    eq: Equilibrium, out: Evaluation, forces: Array, rows: Array, given: Array
+) -> EquilibriumSensitivity:
+    """How an equilibrium moves, for n changes, one a column.
+
+    out : its residual and the derivatives of that; forces (ndof, n) : changes of the residual, and rows (m, n) : of the
+    errors of loops, coordinates and multipliers held; given (ndof, n) : of the driven coordinates, other rows zero.
+    """
+    K, A, E, free = out.by_q, out.closure.constraint, out.closure.error_by_q, np.asarray(eq.free)
+    dq, pushed = given.copy(), forces + K @ given
+    closing = -rows - E @ given
+    dq[free], dlam = _saddle(eq.robot, K[np.ix_(free, free)], A[:, free], E[:, free], -pushed[free], closing)
+    needed = forces + K @ dq - A.T @ dlam
+    driven = {name: needed[eq.robot.engine.layout.coordinate(name, "driven")] for name in eq.driven}
+    return EquilibriumSensitivity(dq, dlam, driven)
+
+
+def isolated(robot: Robot, eq: Equilibrium) -> Evaluation:
+    """The residual of an equilibrium, and its derivatives; of one that has none InputError."""
     _check_equilibrium(robot, eq)
     zero, free = np.zeros(robot.ndof), np.asarray(eq.free)
     out = robot.engine.evaluate(task.RESIDUAL_DERIVATIVES, eq.q, zero, zero, eq.u, multiplier=eq.lam)
-    A, E = (rows[:, free] for rows in (out.closure.constraint, out.closure.error_by_q))
-    _check_isolated(out, A, free)
-    dq, rows = np.zeros_like(out.B), np.zeros((len(A), out.B.shape[1]))
-    dq[free] = _saddle(robot, out.by_q[np.ix_(free, free)], A, E, out.B[free], rows)[0]
-    return dq
+    _check_isolated(out, out.closure.constraint[:, free], free)
+    return out
 
 
 def _check_equilibrium(robot: Robot, eq: Equilibrium) -> None:

@@ -295,6 +295,7 @@ RESULTS = Registry(
         "fit": "sorosim.studies.fitting.fit:Fit",
         "estimate": "sorosim.studies.estimation.result:Estimate",
         "optimal motion": "sorosim.studies.control.optimal:OptimalMotion",
+        "design": "sorosim.studies.design.design:Design",
     },
     check=_makes_things,
 )

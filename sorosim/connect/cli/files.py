@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from sorosim.base.errors import FileError, InputError
 from sorosim.base.options import FmuArguments
-from sorosim.connect.cli import control, estimation, fitting, summaries
+from sorosim.connect.cli import control, design, estimation, fitting, summaries
 from sorosim.connect.cli.console import as_json, facts, line, out
 from sorosim.connect.cli.inputs import summaries_of
 from sorosim.connect.cli.options import (
@@ -138,6 +138,9 @@ def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())
         return
+    if kind == "a design":
+        as_json(design.summary(result)) if json else line(result.summary())
+        return
     if kind == "an optimal motion":
         as_json(control.summary(result)) if json else line(result.summary())
         return
@@ -200,6 +203,7 @@ def new(
 def schema(
     sweep: Annotated[bool, Flag("--sweep", help="Print that of sweep files instead.")] = False,
     task: Annotated[bool, Flag("--task", help="Print that of task files of optimal control instead.")] = False,
+    of_design: Annotated[bool, Flag("--design", help="Print that of design files instead.")] = False,
 ) -> None:
     """Print the JSON Schema of robot files, for editors that complete and check while you type.
 
@@ -207,10 +211,12 @@ def schema(
     """
     from sorosim.files import json_schema, sweep_schema
     from sorosim.studies.control.task import task_schema
+    from sorosim.studies.design.task import design_schema
 
-    if sweep and task:
-        raise InputError("schema", "--sweep or --task", "both")
-    as_json(task_schema() if task else sweep_schema() if sweep else json_schema())
+    if sweep + task + of_design > 1:
+        raise InputError("schema", "one of --sweep, --task and --design", "several")
+    chosen = task_schema if task else design_schema if of_design else sweep_schema if sweep else json_schema
+    as_json(chosen())
 
 
 def convert(

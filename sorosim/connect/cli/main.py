@@ -25,6 +25,7 @@ _MODULES = (
     ("inversion", ("inverse",)),
     ("fitting", ("fit",)),
     ("estimation", ("estimate",)),
+    ("design", ("design",)),
     ("control", ("optimise",)),
     ("interactive", ("live",)),
     ("pictures", ("play", "still", "plot", "movie", "web", "gltf")),

@@ -85,7 +85,7 @@ def plot(
         raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
     chosen: dict[str, Any] = {"style": style}
     if shown := opt.assignments(units, "--units", "length=mm"):
-        if kind in ("a fit", "an estimate", "an optimal motion"):
+        if kind in ("a fit", "an estimate", "a design", "an optimal motion"):
             raise InputError(
                 "--units", "the result of a run, an equilibrium, a sweep or a continuation", f"that of {kind}"
             )

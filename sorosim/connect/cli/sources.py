@@ -46,6 +46,7 @@ KINDS = {
     "continuation": ("a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"),
     "estimate": ("an estimate", "plot draws it; in Python, sorosim.open(...).equilibrium is the state"),
     "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
+    "design": ("a design", "plot draws it; in Python, sorosim.open(...).robots are the designed robots"),
     "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
     "run": ("a run", ""),
     **dict.fromkeys(("equilibrium", "steady motion"), ("an equilibrium", "plot draws it")),

@@ -1,0 +1,557 @@
+"""`sorosim.design`: which numbers make a robot best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from sorosim.analysis.results.result import Equilibrium
+from sorosim.base.arrays import Array
+from sorosim.base.declare.result import TEXT, Named, Numbers, Result, StoredField
+from sorosim.base.declare.types import Integer
+from sorosim.base.errors import ConvergenceError, InputError, SorosimError, warn
+from sorosim.base.public import public
+from sorosim.base.registry import LazyMethod
+from sorosim.base.validation import choice, counted, describe, number
+from sorosim.files import load_text
+from sorosim.files.results import text_of
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.design.problem import Free, Function, Limit, Problem, Trial
+from sorosim.studies.design.quantities import refuse_motions
+from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, STATIONARY, Kkt, Search, Step
+from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS, NEAR, SPREAD
+
+MAX_POINTS = 1000
+OBJECTIVE = "objective"
+
+
+class Goal(NamedTuple):
+    """What is made least, or with sign -1 greatest."""
+
+    name: str
+    sign: float
+    function: Function
+
+    @property
+    def words(self) -> str:
+        """It in words."""
+        return f"{'least' if self.sign > 0.0 else 'greatest'} {self.name}"
+
+
+class Front(NamedTuple):
+    """Designs of which none is better in both objectives than another one, from the best of the first on."""
+
+    objectives: Array  # (n, 2) [SI]
+    values: Array  # (n, n_free) [SI]
+
+
+@public
+def design(
+    cases: Robot | Mapping[str, Any], free: Sequence[Any] | Mapping[str, Any],
+    minimise: str | Mapping[str, float] | Sequence[Any],
+    subject_to: Mapping[str, Any] | None = None, bounds: Mapping[str, Any] | None = None, *,
+    define: Mapping[str, Any] | None = None, method: str = "slsqp", starts: int = 1, points: int = 9,
+    tolerance: float = FTOL, max_evaluations: int = 500,
+) -> Design:  # fmt: skip
+    """Find numbers of robots, their inputs and driven coordinates that make a quantity of equilibria least.
+
+    Parameters
+    ----------
+    cases : Robot, or mapping of names to robots
+        Each an equilibrium: of a robot under the inputs and driven coordinates of its file's `statics` block, or a
+        mapping of ``robot``, ``u``, ``driven`` and ``q0``, as `sorosim.statics` takes them.
+    free : sequence of names, or mapping of labels to names
+        What may change: paths of numbers in the robots' files, as `sorosim.scalars` lists them, ``u.NAME``,
+        ``driven.NAME``. A list of names in the place of one: all of them are one number, as of parts that are
+        alike. A name is of all cases that have it, or with the name of a case before it of that one:
+        ``"pull.u.tendon"``.
+    minimise : str, mapping or pair of these
+        The name of a quantity, with a minus before it to make it greatest; a mapping of names to weights: their
+        sum; two of these: a Pareto front.
+    subject_to : mapping of name to number or (least, greatest)
+        Constraints on quantities, in SI units or as texts; None is open.
+    bounds : mapping of name to (low, high)
+        Of what is free, likewise. Default: positive numbers of a file stay positive.
+    define : mapping of name to definition
+        Further quantities: ``{"distance": place, "to": point or place}``, ``{"stiffness": place, "along":
+        direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several.
+    method : {"slsqp", "trust-constr"}
+    starts : int
+        Number of starts, the others spread between the bounds, always the same; the best one counts.
+    points : int
+        Of a Pareto front.
+    tolerance : float
+        Change of the objective over its size at which a search ends.
+    max_evaluations : int
+        Most equilibria of all cases, of all starts and points together.
+
+    Returns
+    -------
+    Design
+
+    Raises
+    ------
+    ConvergenceError
+        There is no equilibrium at the start, or nothing meets the constraints: ``partial`` is the Design that
+        violates them least, and the message says which, and by how much.
+    InputError
+        A wrong name, unit or value, with the nearest.
+
+    Warns
+    -----
+    SorosimWarning
+        The search ended where its gradients do not balance, such as at the edge of what has an equilibrium.
+
+    Notes
+    -----
+    Quantities of a case are named as in sweeps and summaries: ``arm.x``, ``arm(0.5).z``, ``arm.bending_y``,
+    coordinates, ``u.NAME``, ``force(NAME)``, ``energy.elastic``, ``SENSOR.CHANNEL``; and ``mass``,
+    ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one,
+    too, by its own name.
+
+    Equilibria, positions and forces of driven coordinates have exact derivatives; of others differences of fourth
+    order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces
+    are differentiated by it by such differences. Positive numbers are searched by their logarithms. Steps to robots
+    that cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
+    Nocedal and Wright, Numerical Optimization, 12 and 18.
+    """
+    choice("method", method, METHODS)
+    starts = Integer(1, MAX_STARTS).argument("starts", starts)
+    points = Integer(3, MAX_POINTS).argument("points", points)
+    most = Integer(1, MAX_EVALUATIONS).argument("max_evaluations", max_evaluations)
+    tolerance = number("tolerance", tolerance, "a number greater than 0", above=0.0)
+    task = _Task(cases, free, minimise, subject_to, bounds, define)
+    budget, options = [most], {"method": method, "tolerance": tolerance}
+    if len(task.goals) == 1:
+        found = task.best(task.goals[0], task.limits, task.starts(starts), budget, options)
+        edges = np.zeros(len(found.trial.p))
+        for i, (_, side) in found.search.edges.items():
+            edges[i] = side
+        out = Design(task, found.trial, found.message, tuple(found.search.steps), None, edges)
+    else:
+        out = _front(task, starts, points, budget, options)
+    if out.violations and max(out.violations.values()) > FEASIBLE:
+        least = ", ".join(f"{name} by {x:.3g} {task.problem.function(name, '').unit}".rstrip()
+                          for name, x in out.violation.items())  # fmt: skip
+        hint = "loosen one, free more numbers, or begin elsewhere (starts)"
+        raise ConvergenceError(
+            f"design: no numbers were found that meet the constraints; least violated: {least}; {hint}", out
+        )
+    if not out.converged:
+        warn(f"design: {out.message}")
+    return out
+
+
+class Found(NamedTuple):
+    """The end of a search."""
+
+    search: Search
+    trial: Trial
+    message: str
+
+
+@dataclass(eq=False)
+class _Task:
+    """The arguments of a design, checked."""
+
+    cases: Any
+    free: Any
+    minimise: Any
+    subject_to: Any
+    bounds: Any
+    define: Any
+
+    def __post_init__(self) -> None:
+        for name in ("subject_to", "bounds"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Mapping):
+                raise InputError(name, "a mapping of names to pairs of numbers", describe(given))
+        several = not isinstance(self.minimise, str | Mapping)
+        given = self.minimise if several else [self.minimise]
+        if not isinstance(given, Sequence) or len(given) not in (1, 2):
+            raise InputError("minimise", "the name of a quantity, weights by names, or two of these", describe(given))
+        for one in given:
+            refuse_motions("minimise", one)
+        sums = {f"{OBJECTIVE}_{k + 1}" if several else OBJECTIVE: {"sum": dict(one)} for k, one in enumerate(given)
+                if isinstance(one, Mapping)}  # fmt: skip
+        self.problem = Problem.of(self.cases, self.free, self.bounds, {**(self.define or {}), **sums})
+        names = iter(sums)
+        self.goals = [self._goal(next(names) if isinstance(one, Mapping) else one) for one in given]
+        if len({goal.name for goal in self.goals}) < len(self.goals):
+            raise InputError("minimise", "two quantities", f"'{self.goals[0].name}' twice")
+        self.limits = [self.problem.limit(name, pair) for name, pair in (self.subject_to or {}).items()]
+        _ = self.problem.by_differences  # numbers without derivatives are refused
+
+    def _goal(self, name: object) -> Goal:
+        if not isinstance(name, str):
+            raise InputError("minimise", "the name of a quantity", describe(name))
+        text = name.strip()
+        bare = text.removeprefix("-").strip()
+        return Goal(bare, -1.0 if text.startswith("-") else 1.0, self.problem.function(bare, "minimise"))
+
+    def starts(self, n: int) -> list[Array]:
+        """Starts: the robots as they are, then points of a Halton sequence between the bounds."""
+        unknowns = [one.unknown for one in self.problem.free]
+        first = np.array([one.value for one in unknowns])
+        if n == 1:
+            return [first]
+        far = [np.log(SPREAD) if one.logarithm else NEAR for one in unknowns]
+        low, high = (
+            np.array([one.z(end) if np.isfinite(end) and not (one.logarithm and end == 0.0) else 1.0 + sign * x
+                      for one, x, end in zip(unknowns, far, ends, strict=True)])
+            for sign, ends in ((-1.0, [one.low for one in unknowns]), (1.0, [one.high for one in unknowns]))
+        )  # fmt: skip
+        z = low + stats.qmc.Halton(len(unknowns), scramble=False).random(n)[1:] * (high - low)
+        return [first, *(np.array([one.at(x) for one, x in zip(unknowns, row, strict=True)]) for row in z)]
+
+    def best(
+        self, goal: Goal, limits: Sequence[Limit], starts: Sequence[Array], budget: list[int], options: dict[str, Any]
+    ) -> Found:
+        """The best of searches from several starts; the first start has to have equilibria."""
+        best: Found | None = None
+        skipped = 0
+        for k, start in enumerate(starts):
+            search = Search(self.problem, goal.function, goal.sign, limits, budget=budget, **options)
+            try:
+                search.begin(start)
+            except SorosimError as error:
+                if k:
+                    skipped += 1
+                    continue
+                if isinstance(error, ConvergenceError):
+                    raise ConvergenceError(f"design, at the start: {error}", error.partial, error.report) from None
+                raise
+            trial, message = search.run(start)
+            if best is None or search.better(trial, best.trial):
+                best = Found(search, trial, message)
+            if budget[0] <= 0:
+                break
+        assert best is not None  # the first start was searched
+        notes = [best.message, goal.words]
+        if best.search.edges:
+            names = [self.problem.free[i].name for i in best.search.edges]
+            notes.append(f"at an edge, beyond which trials fail: {', '.join(names)}; bounds there save them")
+        if best.search.failures:
+            notes.append(
+                f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}"
+            )
+        if skipped:
+            notes.append(f"{counted(skipped, 'start')} without equilibria")
+        return best._replace(message="; ".join(notes))
+
+
+def _front(task: _Task, starts: int, points: int, budget: list[int], options: dict[str, Any]) -> Design:
+    """A Pareto front by the epsilon-constraint method: the second objective is bounded, and the first one least."""
+    first, second = task.goals
+    ends = [task.best(goal, task.limits, task.starts(starts), budget, options) for goal in task.goals]
+    if any(end.search.violation(end.trial) > FEASIBLE for end in ends):
+        return Design(task, ends[0].trial, ends[0].message, tuple(ends[0].search.steps))
+    values = [goal.function.value(end.trial) for goal, end in zip(task.goals, ends, strict=True)]
+    # where one objective is best, the other one as good as it can be there
+    trials = [task.best(second, [*task.limits, _no_worse(first, values[0])], [ends[0].trial.p], budget, options).trial]
+    a, notes, begin = second.function.value(trials[0]), [], trials[0].p
+    for part in np.linspace(0.0, 1.0, points)[1:]:
+        bound = float(a + part * (values[1] - a))
+        start = begin if part < 1.0 else ends[1].trial.p
+        try:
+            found = task.best(first, [*task.limits, _no_worse(second, bound)], [start], budget, options)
+        except SorosimError as error:
+            notes.append(str(error))
+            continue
+        if found.search.violation(found.trial) <= FEASIBLE:
+            trials.append(found.trial)
+            begin = found.trial.p
+        else:
+            notes.append(f"no point at {second.name} of {bound:.4g}")
+    found_values = np.array([[goal.function.value(trial) for goal in task.goals] for trial in trials])
+    signed = found_values * [goal.sign for goal in task.goals]
+    slack = 1e-9 * np.abs(signed).max(axis=0)
+    kept = [k for k, row in enumerate(signed)
+            if not any((other < row + slack).all() and (other < row - slack).any() for other in signed)]  # fmt: skip
+    signed, trials = signed[kept], [trials[k] for k in kept]
+    span = np.ptp(signed, axis=0)
+    distance = np.linalg.norm((signed - signed.min(axis=0)) / np.where(span > 0.0, span, 1.0), axis=1)
+    chosen = trials[int(np.argmin(distance))]
+    front = Front(found_values[kept], np.array([trial.p for trial in trials]))
+    notes = [f"front of {first.words} and {second.words}, {counted(len(kept), 'point')}", *notes]
+    return Design(task, chosen, "; ".join(notes), (), front)
+
+
+def _no_worse(goal: Goal, value: float) -> Limit:
+    """An objective as good as a value, but for what a search leaves open: with none there is no way inside."""
+    loose = value + goal.sign * 10.0 * FEASIBLE * abs(value)
+    return Limit(goal.name, -np.inf, loose) if goal.sign > 0.0 else Limit(goal.name, loose, np.inf)
+
+
+@public
+@dataclass(frozen=True, eq=False)
+class Design(Result, kind="design"):
+    """Numbers of robots that make a quantity least or greatest; made by `design`.
+
+    Of a Pareto front it is the point that is nearest to the best of both objectives, each over its range.
+    """
+
+    _task: _Task = field(repr=False)
+    _trial: Trial = field(repr=False)
+    _ending: str = field(repr=False)
+    _steps: tuple[Step, ...] = field(default=(), repr=False)
+    front: Front | None = None
+    _edges: Array = field(default_factory=lambda: np.zeros(0), repr=False)  # of each number: 1 up, -1 down
+
+    also: ClassVar[Mapping[str, StoredField]] = {
+        "_texts": StoredField(Named(TEXT), "the files of the robots, by case", name="robots"),
+        "_arguments": StoredField(TEXT, "free numbers, bounds, definitions, objectives and constraints, as JSON",
+                                  name="arguments"),
+        "_p": StoredField(Numbers("n_free"), "what was found, in the order of what was free", "SI", name="p"),
+        "values": StoredField(Named(Numbers()), "the same by name", "SI", derived=True),
+        "_q": StoredField(Named(Numbers(...)), "coordinates of the equilibria, by case", name="q"),
+        "_edges": StoredField(Numbers(...), "of each number 1 or -1 where trials that are greater or less fail, else 0",
+                              name="edges"),
+        "_ending": StoredField(TEXT, "how the search ended", name="message"),
+        "_history": StoredField(Numbers("n_steps", "n_columns"), "the numbers, the objective and the largest scaled "
+                                "violation of each iterate", name="history"),
+        "_front": StoredField(Numbers("n_points", ...), "of a Pareto front two objectives and the numbers",
+                              name="front", needed=False),
+    }  # fmt: skip
+
+    plot = LazyMethod("sorosim.view.viz.design_plot:plot_design")
+
+    # -- what was found ----------------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what was free."""
+        return tuple(one.name for one in self._task.problem.free)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """What was found [SI]."""
+        return dict(zip(self.names, self._trial.p.tolist(), strict=True))
+
+    @property
+    def initial(self) -> dict[str, float]:
+        """Where the search began [SI]."""
+        return {one.name: one.unknown.value for one in self._task.problem.free}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """SI units of the values, objectives and constraints, "" of plain numbers."""
+        own = {one.name: one.unknown.unit for one in self._task.problem.free}
+        counted_ones = [*(goal.name for goal in self._task.goals), *(one.name for one in self._task.limits)]
+        return {name: self._task.problem.function(name, "").unit for name in counted_ones} | own
+
+    @property
+    def robots(self) -> dict[str, Robot]:
+        """The robots by case, with these numbers; "" names the only one."""
+        return {name: eq.robot for name, eq in self.equilibria.items()}
+
+    @property
+    def robot(self) -> Robot:
+        """That of the first case."""
+        return self._trial.equilibria[0].robot
+
+    @property
+    def equilibria(self) -> dict[str, Equilibrium]:
+        """Equilibria by case."""
+        pairs = zip(self._task.problem.cases, self._trial.equilibria, strict=True)
+        return {case.name: eq for case, eq in pairs}
+
+    @property
+    def objective(self) -> float:
+        """The quantity that was made least or greatest [SI]; of two the first."""
+        return next(iter(self.objectives.values()))
+
+    @cached_property
+    def objectives(self) -> dict[str, float]:
+        """Objectives by name [SI]."""
+        return {goal.name: goal.function.value(self._trial) for goal in self._task.goals}
+
+    @cached_property
+    def constraints(self) -> dict[str, float]:
+        """Values of the quantities that were constrained [SI]."""
+        problem = self._task.problem
+        return {one.name: problem.function(one.name, "").value(self._trial) for one in self._task.limits}
+
+    @property
+    def violation(self) -> dict[str, float]:
+        """By how much constraints are violated that are [SI]."""
+        out = {}
+        for one in self._task.limits:
+            x = self.constraints[one.name]
+            if (off := max(one.low - x, x - one.high, 0.0)) > 0.0 and self.violations[one.name] > FEASIBLE:
+                out[one.name] = off
+        return out
+
+    @cached_property
+    def violations(self) -> dict[str, float]:
+        """The same of all, over the size of their limits."""
+        search, out = self._search, dict[str, float]()
+        for row, x in zip(search.rows, search.violations(self._trial), strict=True):
+            out[row.limit.name] = max(float(x), out.get(row.limit.name, 0.0))
+        return out
+
+    def value(self, name: str) -> float:
+        """Any quantity at the design, by its name [SI]."""
+        return self._task.problem.function(name, "name").value(self._trial)
+
+    def gradient(self, name: str) -> dict[str, float]:
+        """Derivatives of any quantity by what is free [SI]."""
+        slope = self._task.problem.function(name, "name").slope(self._trial)
+        return dict(zip(self.names, slope.tolist(), strict=True))
+
+    # -- how good it is ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _search(self) -> Search:
+        """The search for the first objective, about the design."""
+        goal = self._task.goals[0]
+        search = Search(self._task.problem, goal.function, goal.sign, self._task.limits, METHODS[0], [0])
+        search.scale_by(self._trial)
+        z = search.z(self._trial.p)
+        search.edges = {i: (float(z[i]), float(side)) for i, side in enumerate(self._edges) if side}
+        return search
+
+    @cached_property
+    def _conditions(self) -> Kkt:
+        return self._search.conditions(self._trial)
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Bounds and constraints that hold the design back."""
+        return self._conditions.active
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """How the objective changes with each active limit, per unit of both [SI]."""
+        return self._conditions.multipliers
+
+    @property
+    def converged(self) -> bool:
+        """Whether the constraints are met and the gradients balance; of a front whether its points meet them."""
+        if max(self.violations.values(), default=0.0) > FEASIBLE:
+            return False
+        return self.front is not None or self._conditions.residual <= STATIONARY
+
+    @property
+    def message(self) -> str:
+        """How the search ended, and what holds it back."""
+        notes = [self._ending]
+        if self.front is None:
+            notes += [f"held back by {', '.join(self.active)}"] if self.active else []
+            if (left := self._conditions.residual) > STATIONARY:
+                notes.append(f"{left:.2g} of the gradient is not balanced: no optimum, or one at an edge")
+        return "; ".join(notes)
+
+    @property
+    def history(self) -> dict[str, Array]:
+        """Iterates of the search: what is free by name, ``objective`` and ``violation``, of which 0 is none."""
+        rows = self._history
+        return dict(zip([*self.names, "objective", "violation"], rows.T, strict=True))
+
+    def at(self, i: int) -> Design:
+        """A point of a Pareto front as a design of its own."""
+        if self.front is None:
+            raise InputError("at", "a Pareto front, of two objectives", "the design of one")
+        k = Integer(0, len(self.front.values) - 1).argument("i", i)
+        trial = self._task.problem.trial(self.front.values[k], self._trial)
+        return Design(self._task, trial, f"point {k} of a front", (), self.front)
+
+    def summary(self) -> str:
+        """A table of the numbers, the objective and the constraints, and how the search ended."""
+        rows = [("number", "start", "value", "unit")]
+        rows += [(name, f"{self.initial[name]:.5g}", f"{x:.5g}", self.units[name]) for name, x in self.values.items()]
+        rows += [
+            (goal.words, "", f"{self.objectives[goal.name]:.5g}", self.units[goal.name]) for goal in self._task.goals
+        ]
+        for one in self._task.limits:
+            between = _between(one)
+            rows.append((f"{one.name} {between}", "", f"{self.constraints[one.name]:.5g}", self.units[one.name]))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(x.ljust(w) for x, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+        for name, x in self.multipliers.items() if self.front is None else ():
+            lines.append(f"{self._task.goals[0].name} changes by {x:.4g} per unit of the limit of {name} [SI]")
+        return "\n".join([*lines, self.message])
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    @property
+    def described(self) -> Robot:
+        """The robot of the first case before."""
+        return self._task.problem.cases[0].robot
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {case.name or "_": text_of(case.robot) for case in self._task.problem.cases}
+
+    @property
+    def _arguments(self) -> str:
+        problem = self._task.problem
+        cases = {case.name or "_": {"u": case.u.tolist(), "driven": dict(case.driven)} for case in problem.cases}
+        bounds = {one.name: [one.unknown.low, one.unknown.high] for one in problem.free}
+        names = {one.name: _names(problem, one) for one in problem.free}
+        minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
+        limits = {one.name: [one.low, one.high] for one in self._task.limits}
+        keys = ("distance", "to", "stiffness", "along", "sum", "rms")
+        define = {
+            name: {key: x for key in keys if (x := getattr(one, key)) is not None}
+            for name, one in problem.definitions.items()
+        }
+        return json.dumps({"cases": cases, "free": names, "bounds": bounds, "minimise": minimise, "subject_to": limits,
+                           "define": define})  # fmt: skip
+
+    @property
+    def _p(self) -> Array:
+        return self._trial.p
+
+    @property
+    def _q(self) -> dict[str, Array]:
+        return {name or "_": eq.q for name, eq in self.equilibria.items()}
+
+    @property
+    def _history(self) -> Array:
+        return np.array([[*one.p, one.objective, one.violation] for one in self._steps]).reshape(
+            -1, len(self.names) + 2
+        )
+
+    @property
+    def _front(self) -> Array | None:
+        return None if self.front is None else np.hstack(self.front)
+
+    @classmethod
+    def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Design:
+        """The design from the content of a file that was checked."""
+        kept = cls.parts(stored, robot)
+        told = json.loads(kept["_arguments"])
+        cases = {
+            name: {"robot": load_text(text, name), "q0": kept["_q"][name], **told["cases"][name]}
+            for name, text in kept["_texts"].items()
+        }
+        minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
+        task = _Task(cases.get("_", cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        n, front = len(kept["_p"]), kept.get("_front")
+        steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
+        points = None if front is None else Front(front[:, :2], front[:, 2:])
+        return cls(task, task.problem.trial(kept["_p"]), kept["_ending"], steps, points, np.asarray(kept["_edges"]))
+
+    def __repr__(self) -> str:
+        goals = " and ".join(f"{goal.words} {self.objectives[goal.name]:.4g}" for goal in self._task.goals)
+        return f"<Design of '{self.robot.name}': {counted(len(self.names), 'number')}, {goals}>"
+
+
+def _names(problem: Problem, one: Free) -> list[str]:
+    """Names of the targets of a free number, each of its own case."""
+    return [problem.cases[k].written(target.name) for k, target in one.targets]
+
+
+def _between(one: Limit) -> str:
+    if one.low == one.high:
+        return f"= {one.low:.4g}"
+    if not np.isfinite(one.high):
+        return f">= {one.low:.4g}"
+    return f"<= {one.high:.4g}" if not np.isfinite(one.low) else f"in {one.low:.4g} to {one.high:.4g}"

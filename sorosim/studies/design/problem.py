@@ -1,0 +1,407 @@
+"""What is designed: robots under inputs and driven coordinates, numbers that are free, and what counts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sorosim.analysis.equilibria.statics import statics
+from sorosim.analysis.results.result import Equilibrium
+from sorosim.analysis.sensitivity import parameter, scalars_of, varied_engine
+from sorosim.base.arrays import Array
+from sorosim.base.errors import ConvergenceError, InputError, SorosimError, nearest
+from sorosim.base.validation import describe
+from sorosim.files.robot_file import RobotFile
+from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT, Parameter
+from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
+from sorosim.mechanics.robot import Robot, check_robot
+from sorosim.studies.design.quantities import DEFINITIONS, Definition, Measure, measure
+from sorosim.studies.design.rest import Changes, Rest
+from sorosim.studies.fitting.unknowns import Unknown, by_unknown, extent_of
+
+CASE_KEYS = ("robot", "u", "driven", "q0")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A robot under inputs and driven coordinates; name "" of the only one."""
+
+    name: str
+    robot: Robot
+    u: Array  # (n_actuators,)
+    driven: Mapping[str, float]
+    q0: Any
+
+    @classmethod
+    def of(cls, name: str, given: object) -> Case:
+        """A case from a robot, or a mapping with the key `robot` and others of `CASE_KEYS` (else InputError)."""
+        where = f"cases.{name}" if name else "cases"
+        parts: Mapping[str, Any] = {"robot": given} if isinstance(given, Robot) else given  # type: ignore[assignment]
+        if not isinstance(parts, Mapping) or "robot" not in parts:
+            raise InputError(where, "a robot, or a mapping with the key 'robot'", describe(given))
+        for key in parts:
+            if key not in CASE_KEYS:
+                raise InputError(where, "a known key", f"'{key}'", nearest(str(key), CASE_KEYS))
+        robot = check_robot(parts["robot"])
+        try:
+            prescribed = Prescribed.of(robot, parts.get("u"), parts.get("driven"), AT_REST)
+        except InputError as error:
+            raise InputError(f"{where}.{error.where}", error.expected, error.got, error.hint) from None
+        return cls(name, robot, prescribed.u, prescribed.values, parts.get("q0"))
+
+    def written(self, name: str) -> str:
+        """One of its names in messages."""
+        return f"{self.name}.{name}" if self.name else name
+
+    def value(self, one: Parameter) -> float:
+        """What a parameter is before."""
+        if one.kind == FILE:
+            return one.value
+        if one.kind == INPUT:
+            return float(self.u[one.index])
+        return float(self.driven.get(self._driven_name(one), 0.0))
+
+    def _driven_name(self, one: Parameter) -> str:
+        layout = self.robot.engine.layout
+        same = [name for name in self.driven if layout.coordinate(name, DRIVEN) == one.index]
+        return same[0] if same else one.target
+
+    def at(self, robot: Robot, values: Sequence[tuple[Parameter, float]]) -> tuple[Array, dict[str, float]]:
+        """Inputs and driven coordinates with other values."""
+        u, driven = self.u.copy(), dict(self.driven)
+        for one, value in values:
+            if one.kind == INPUT:
+                u[one.index] = value
+            elif one.kind == DRIVEN:
+                driven[self._driven_name(one)] = value
+        return u, driven
+
+
+def cases_of(given: object) -> tuple[Case, ...]:
+    """Cases from a robot, or a mapping of names to robots (else InputError)."""
+    if isinstance(given, Robot) or (isinstance(given, Mapping) and isinstance(given.get("robot"), Robot)):
+        return (Case.of("", given),)
+    if not isinstance(given, Mapping) or not given:
+        raise InputError("cases", "a robot, or a mapping of names to robots", describe(given))
+    taken = (*RobotFile.key_names(), INPUT, DRIVEN)
+    for name in given:
+        if not isinstance(name, str) or not name.isidentifier() or name in taken:
+            got = f"'{name}'" if isinstance(name, str) else describe(name)
+            raise InputError("cases", "names of letters, digits and _ that are no words of robot files", got)
+    return tuple(Case.of(name, one) for name, one in given.items())
+
+
+@dataclass(frozen=True, eq=False)
+class Free:
+    """A number that is free, of one case or shared by several."""
+
+    unknown: Unknown  # start, bounds, scale; how it is searched
+    name: str
+    targets: tuple[tuple[int, Parameter], ...]  # numbers of cases
+
+
+def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | None) -> tuple[Free, ...]:
+    """The free numbers with their bounds; wrong names and bounds are refused (InputError)."""
+    if isinstance(given, str) or not isinstance(given, Sequence | Mapping) or not given:
+        raise InputError("free", "names of numbers, inputs and driven coordinates", describe(given))
+    pairs = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
+    out: list[Free] = []
+    for label, names in pairs:
+        where = "free" if label is None else f"free.{label}"
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
+            raise InputError(where, "names, or lists of names that share a number", describe(names))
+        targets = [target for name in names for target in _targets(cases, name, where)]
+        out.append(_free(cases, label or names[0], targets))
+    seen: dict[Any, str] = {}
+    for one in out:
+        for k, target in one.targets:
+            key = (k, target.kind, target.index if target.kind != FILE else target.target)
+            if key in seen:
+                raise InputError("free", "every number once", f"'{one.name}' and '{seen[key]}' twice")
+            seen[key] = one.name
+    given_bounds = by_unknown("bounds", bounds, [one.name for one in out])
+    return tuple(_bounded(one, given_bounds[one.name]) if one.name in given_bounds else one for one in out)
+
+
+def _targets(cases: Sequence[Case], name: str, where: str) -> list[tuple[int, Parameter]]:
+    """The numbers of cases that a name stands for: with the name of a case before it that of one."""
+    first, _, rest = name.partition(".")
+    own = [k for k, case in enumerate(cases) if case.name and case.name == first]
+    found, failure = [], None
+    for k in own or range(len(cases)):
+        try:
+            found.append((k, parameter(cases[k].robot, rest if own else name, where)))
+        except InputError as error:
+            failure = failure or error
+    if not found and failure is not None:
+        hint = nearest(name, [case.name for case in cases]) if "." in name and cases[0].name else ""
+        hint = failure.hint if hint.startswith("known") or not hint else f"{failure.hint}; or case: {hint}"
+        raise InputError(where, failure.expected, f"'{name}'", hint)
+    return found
+
+
+def _free(cases: Sequence[Case], name: str, targets: Sequence[tuple[int, Parameter]]) -> Free:
+    starts = [cases[k].value(one) for k, one in targets]
+    if any(abs(x - starts[0]) > 1e-9 * abs(starts[0]) for x in starts):
+        hint = "make them equal, or let each be free with the name of its case before it"
+        raise InputError("free", f"one start of '{name}'", " and ".join(f"{x:g}" for x in dict.fromkeys(starts)), hint)
+    k, one = targets[0]
+    robot, start = cases[k].robot, starts[0]
+    low, high = max(target.low for _, target in targets), min(target.high for _, target in targets)
+    positive = False
+    if one.kind == FILE and start > 0.0:
+        try:
+            scalars_of(robot).changed(one.target, -1e-6 * start)
+        except SorosimError:
+            positive, low = True, 0.0
+    scale = abs(start) or (extent_of(robot) if one.dimension == "length" else 1.0)
+    parts = {**vars(one), "value": start, "low": low, "high": high}
+    return Free(Unknown(**parts, scale=scale, logarithm=positive), name, tuple(targets))
+
+
+def _bounded(one: Free, pair: Sequence[object]) -> Free:
+    """The number between bounds, None being open."""
+    where, unknown = f"bounds.{one.name}", one.unknown
+    low, high = (
+        default if x is None or (isinstance(x, float) and np.isinf(x)) else unknown.number(where, x)
+        for x, default in zip(pair, (unknown.low, unknown.high), strict=True)
+    )
+    if not low < high:
+        raise InputError(where, "a lower bound below the upper one", f"{low:g} and {high:g}")
+    if low < unknown.low or high > unknown.high:
+        raise InputError(where, f"bounds within {unknown.low:g} and {unknown.high:g}", f"{low:g} and {high:g}")
+    if not low <= unknown.value <= high:
+        raise InputError(where, f"bounds about the start, {unknown.value:g}", f"{low:g} and {high:g}")
+    scale = high - low if np.isfinite(high - low) and not unknown.logarithm and not unknown.value else unknown.scale
+    return replace(one, unknown=replace(unknown, low=low, high=high, scale=scale))
+
+
+# -- trials ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """All cases with values of the free numbers."""
+
+    problem: Problem
+    p: Array
+    equilibria: tuple[Equilibrium, ...]
+    slopes: dict[Function, Array] = field(default_factory=dict)  # of functions that were asked for
+
+    @cached_property
+    def rests(self) -> tuple[Rest, ...]:
+        """The cases at rest."""
+        return tuple(map(Rest.of, self.equilibria))
+
+    @cached_property
+    def changes(self) -> tuple[Changes, ...]:
+        """How each case changes with its own free numbers."""
+        problem, out = self.problem, []
+        for k, eq in enumerate(self.equilibria):
+            own = problem.columns[k]
+            sizes = np.array([problem.free[i].unknown.scale for i, _ in own])
+            p = self.p[[i for i, _ in own]]
+            out.append(Changes(eq, [one for _, one in own], p, sizes, problem.by_differences[k]))
+        return tuple(out)
+
+    def spread(self, k: int, columns: Array) -> Array:
+        """Derivatives (..., n) by all free numbers from those by the numbers of a case."""
+        out = np.zeros((*columns.shape[:-1], len(self.p)))
+        for column, (i, _) in enumerate(self.problem.columns[k]):
+            out[..., i] += columns[..., column]
+        return out
+
+
+class Function(NamedTuple):
+    """What counts of all cases, by name."""
+
+    unit: str
+    dimension: str
+    value: Callable[[Trial], float]
+    slope: Callable[[Trial], Array]  # (n,)
+
+
+class Limit(NamedTuple):
+    """A quantity that has to be between two numbers; equal ones: that it has to be."""
+
+    name: str
+    low: float
+    high: float
+
+
+@dataclass(eq=False)
+class Problem:
+    """Cases, free numbers and named quantities."""
+
+    cases: tuple[Case, ...]
+    free: tuple[Free, ...]
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    functions: dict[str, Function] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cases: object, free: object, bounds: Mapping[str, Any] | None, define: object) -> Problem:
+        """From the arguments of `design` (InputError: something is wrong with them)."""
+        own = cases_of(cases)
+        definitions = DEFINITIONS.argument("define", define or {})
+        out = cls(own, free_of(own, free, bounds), definitions)
+        if twice := [case.name for case in own if case.name in definitions]:
+            raise InputError("define", "names that no case has", f"'{twice[0]}'")
+        return out
+
+    @cached_property
+    def columns(self) -> tuple[tuple[tuple[int, Parameter], ...], ...]:
+        """The free numbers of each case: which one, and what it is there."""
+        return tuple(
+            tuple((i, target) for i, one in enumerate(self.free) for c, target in one.targets if c == k)
+            for k in range(len(self.cases))
+        )
+
+    @cached_property
+    def by_differences(self) -> tuple[frozenset[str], ...]:
+        """Numbers of each case that change surfaces which touch."""
+        out = []
+        for k, case in enumerate(self.cases):
+            paths = [one.target for _, one in self.columns[k] if one.kind == FILE]
+            file, rough = scalars_of(case.robot) if paths else None, set()
+            for path in paths:
+                try:
+                    assert file is not None
+                    varied_engine(case.robot, file, path)
+                except InputError as error:
+                    if not case.robot.engine.loading.touches:
+                        raise InputError("free", error.expected, error.got, error.hint) from None
+                    rough.add(path)
+            out.append(frozenset(rough))
+        return tuple(out)
+
+    # -- quantities --------------------------------------------------------------------------------------------------
+
+    def function(self, name: object, where: str) -> Function:
+        """A quantity by its name (else InputError)."""
+        if not isinstance(name, str):
+            raise InputError(where, "the name of a quantity", describe(name))
+        if name not in self.functions:
+            defined = self.definitions.get(name)
+            if defined is not None and not defined.of_one_case:
+                self.functions[name] = self._combined(name, defined)
+            elif name in (names := [one.name for one in self.free]):
+                self.functions[name] = self._number(names.index(name))
+            else:
+                self.functions[name] = self._of_case(name, where)
+        return self.functions[name]
+
+    def _number(self, i: int) -> Function:
+        """A free number itself."""
+        unknown, unit = self.free[i].unknown, np.eye(len(self.free))[i]
+        return Function(unknown.unit, unknown.dimension, lambda trial: float(trial.p[i]), lambda trial: unit)
+
+    def _of_case(self, name: str, where: str) -> Function:
+        names = {case.name: k for k, case in enumerate(self.cases)}
+        first, _, rest = name.partition(".")
+        if "" in names:
+            first, rest = "", name
+        elif first not in names or not rest:
+            others = [one for one, what in self.definitions.items() if not what.of_one_case]
+            hint = nearest(name, [*(f"{case}.{rest or name}" for case in names), *others, *(f.name for f in self.free)])
+            raise InputError(where, "a quantity with the name of its case before it", f"'{name}'", hint)
+        k = names[first]
+        case = self.cases[k]
+        driven = [*case.driven, *(one.target for _, one in self.columns[k] if one.kind == DRIVEN)]
+        try:
+            found: Measure = measure(case.robot, list(dict.fromkeys(driven)), rest, self.definitions)
+        except InputError as error:
+            raise InputError(where, error.expected, f"'{name}'", error.hint) from None
+        return Function(
+            found.unit, found.dimension, lambda trial: found.value(trial.rests[k]),
+            lambda trial: trial.spread(k, found.slope(trial.changes[k])),
+        )  # fmt: skip
+
+    def _combined(self, name: str, defined: Definition) -> Function:
+        """A sum, or the root of a mean square."""
+        where = f"define.{name}"
+        weights = dict.fromkeys(defined.rms, 1.0 / len(defined.rms)) if defined.rms is not None else dict(defined.sum)
+        if name in weights:
+            raise InputError(where, "other quantities", f"'{name}' itself")
+        parts = [(weight, self.function(other, where)) for other, weight in weights.items()]
+        known = {one.dimension: one.unit for _, one in parts if one.dimension}  # of some numbers of files none is
+        dimension, unit = next(iter(known.items())) if len(known) == 1 else ("", "")
+        if defined.rms is None:
+            return Function(
+                unit, dimension,
+                lambda trial: sum(w * one.value(trial) for w, one in parts),
+                lambda trial: np.sum([w * one.slope(trial) for w, one in parts], axis=0),
+            )  # fmt: skip
+        if len(known) > 1:
+            raise InputError(where, "quantities of one unit", ", ".join(sorted(known.values())))
+
+        def value(trial: Trial) -> float:
+            return float(np.sqrt(sum(w * one.value(trial) ** 2 for w, one in parts)))
+
+        def slope(trial: Trial) -> Array:
+            size = value(trial)
+            total = np.sum([w * one.value(trial) * one.slope(trial) for w, one in parts], axis=0)
+            return np.asarray(total / size if size else 0.0 * total)
+
+        return Function(unit, dimension, value, slope)
+
+    def limit(self, name: str, given: object) -> Limit:
+        """A constraint from a pair of numbers or texts, None being open, or from one that it has to be."""
+        where, of = f"subject_to.{name}", self.function(name, "subject_to")
+        pair: Any = given
+        if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+            pair = given, given
+        if len(pair) != 2 or (pair[0] is None and pair[1] is None):
+            raise InputError(where, "a number, or a pair (least, greatest), None being open", describe(given))
+        number = Parameter(FILE, name, of.dimension)
+        low, high = (
+            sign * np.inf if x is None or (isinstance(x, float) and np.isinf(x)) else number.number(where, x)
+            for x, sign in zip(pair, (-1.0, 1.0), strict=True)
+        )
+        if low > high:
+            raise InputError(where, "the least number before the greatest", f"{low:g} and {high:g}")
+        return Limit(name, float(low), float(high))
+
+    # -- trials ------------------------------------------------------------------------------------------------------
+
+    def trial(self, p: Array, last: Trial | None = None) -> Trial:
+        """All cases at values of the free numbers, searched from where those of the last trial move to first order.
+
+        Raises
+        ------
+        ConvergenceError
+            There is no equilibrium.
+        ModelError, FileError, InputError
+            There is no such robot.
+        """
+        robots: dict[Any, Robot] = {}
+        found = []
+        for k, case in enumerate(self.cases):
+            own = [(one, float(p[i])) for i, one in self.columns[k]]
+            changed = {one.target: value for one, value in own if one.kind == FILE}
+            key = id(case.robot), tuple(changed.items())
+            if key not in robots:
+                robots[key] = case.robot.with_values(changed) if changed else case.robot
+            u, driven = case.at(robots[key], own)
+            found.append(self._equilibrium(k, robots[key], u, driven, p, last))
+        return Trial(self, p, tuple(found))
+
+    def _equilibrium(
+        self, k: int, robot: Robot, u: Array, driven: Mapping[str, float], p: Array, last: Trial | None
+    ) -> Equilibrium:
+        case, guesses = self.cases[k], list[Any]()
+        if last is not None:
+            moved = last.spread(k, last.changes[k].q) @ (p - last.p)
+            guesses = [last.equilibria[k].q + moved, last.equilibria[k].q]
+        guesses.append(case.q0)
+        for n, guess in enumerate(guesses, 1):
+            try:
+                return statics(robot, u, driven=driven or None, q0=guess)
+            except ConvergenceError as error:
+                if n == len(guesses):
+                    raise ConvergenceError(f"{case.name or robot.name}: {error}", error.partial) from None
+        raise AssertionError("there is a guess")
