@@ -1,5 +1,7 @@
 """Observers: the textbook's filter, statistics, readings that are missing, late or wrong, loops, rotations, errors."""
 
+import json
+import sys
 from dataclasses import replace
 
 import mpmath
@@ -9,6 +11,7 @@ from scipy import linalg, optimize, stats
 
 import sorosim
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
+from sorosim.connect.cli.main import main
 from sorosim.files import load_text
 
 ARM = """
@@ -303,6 +306,29 @@ def test_run(arm, tmp_path):
     again = sorosim.open(tmp_path / "run.h5")
     assert again.q == pytest.approx(motion.q)
     assert again.u.shape == (16, 4)
+
+
+def test_a_table_is_observed(arm, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.yaml").write_text(ARM, encoding="utf-8")
+    sim = sorosim.Stepper(arm, "10 ms", substeps=4)
+    state = sim.reset("equilibrium", u=[1.0])
+    rows = ["t [s],u.pull [N],arm.x [mm],arm.y [mm],arm.z [mm],arm@0.5.x [mm],arm@0.5.y [mm],arm@0.5.z [mm]"]
+    for k in range(12):
+        places = [1e3 * arm.pose(state.q, "arm", s=s)[:3, 3] for s in (1.0, 0.5)]
+        cells = ",".join(f"{x:.9g}" for x in np.concatenate(places)) if k % 2 == 0 else ",,,,,"
+        rows.append(f"{0.01 * k:.2f},1,{cells}")
+        state = sim.step([1.0])
+    (tmp_path / "seen.csv").write_text("\n".join(rows), encoding="utf-8")
+    words = "arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior arm.tip=0.1N --out seen.h5 --json"
+    monkeypatch.setattr(sys, "argv", ["sorosim", "observe", *words.split()])
+    with pytest.raises(SystemExit):
+        main()
+    found = json.loads(capsys.readouterr().out)
+    assert found["t"] == pytest.approx([0.01 * k for k in range(12)])
+    assert np.abs(found["values"]["arm.tip.f_y"]).max() < 0.02
+    assert found["rejected"] == {}
+    assert sorosim.open("seen.h5").q.shape == (12, arm.ndof)
 
 
 def test_covariance_beside_higher_precision():

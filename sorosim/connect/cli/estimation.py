@@ -25,6 +25,14 @@ _UNKNOWN = (
     "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in "
     "the file; without '=' nothing is known of it; may come again."
 )
+_MOTION = (
+    "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, and "
+    "readings such as arm.x [mm], arm@0.5.z [mm], gyro.w_x; empty cells were not read."
+)
+_PROCESS = (
+    "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
+    "change velocities; may come again."
+)
 _PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
 _NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
 
@@ -108,9 +116,7 @@ def _each_row(robot: Any, file: Path, what: Any, noise: Any, prior: Any, inputs:
     from sorosim.studies.estimation.estimator import IMPROBABLE
     from sorosim.studies.fitting.measurements import header_of
 
-    columns = [name.partition("[")[0].strip().rpartition(".")[0] for name in header_of(file)]
-    places = {name: frame("--readings", name) for name in dict.fromkeys(columns) if "@" in name}
-    data = sorosim.Measurements.from_csv(file, places=places or None, gaps=True).bind(robot)
+    data = sorosim.Measurements.from_csv(file, places=_places(file), gaps=True).bind(robot)
     rows, estimator = [], None
     commanded = [name.partition("[")[0].strip()[2:] for name in header_of(file) if name.startswith("u.")]
     for k in range(len(data.values)):
@@ -153,6 +159,72 @@ def _readings_of(robot: Any, data: Any, k: int) -> dict[Any, list[float | None]]
             entries[place] = None if x != x else x
         out[sensor] = entries
     return out
+
+
+def observe(
+    robot: opt.RobotArgument,
+    table: Annotated[Path, opt.Argument(metavar="TABLE", help=_MOTION)],
+    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
+    process: Annotated[list[str] | None, opt.Assignment("--process", help=_PROCESS)] = None,
+    position: Annotated[str, opt.Name(help="Spread of places at the start.")] = "1 cm",
+    velocity: Annotated[str, opt.Name(help="Spread of velocities at the start.")] = "5 cm/s",
+    changes: opt.SetOption = None,
+    output: opt.ResultOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Observe a recorded motion: its states, unknown inputs and loads from readings, from rest under the first row.
+
+    Example: sorosim observe arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior 'arm.tip=0.1 N'
+    """
+    import numpy as np
+
+    import sorosim
+    from sorosim.base.writing import reserved
+
+    loaded = load_robot(robot, changes)
+    data = sorosim.Measurements.from_csv(table, places=_places(table), gaps=True).bind(loaded)
+    if data.source.t is None:
+        raise InputError("TABLE", "a column t [s], of equal steps", "none")
+    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
+    spread = opt.assignments(process, "--process", "'arm.tip=0.1 N'") or {}
+    observer = sorosim.Observer(
+        loaded,
+        data.source.dt,
+        _unknown(unknown or []) or None,
+        spread,
+        noise=_noise(loaded, noise),
+        prior=known or None,
+    )
+    compile_engine(observer.robot)
+    rows = [_readings_of(loaded, data, k) for k in range(1, len(data.values))]
+    readings = {key: np.array([row[key] for row in rows], dtype=float) for key in rows[0]}
+    with reserved(output):
+        observer.reset("equilibrium", u=data.u[0], t=float(data.source.t[0]), position=position, velocity=velocity)
+        found = observer.run(data.u[:-1], readings)
+        if output:
+            found.run.save(output)
+    out = {float(one.t): list(one.rejected) for one in found.states if one.rejected}
+    if json:
+        as_json({"robot": loaded.name, "t": found.t, "values": found.values,
+                 "standard_deviations": found.standard_deviations, "rejected": out, "file": output})  # fmt: skip
+        return
+    last = found.states[-1]
+    told = [f"{name} {x:.5g} +- {last.standard_deviations[name]:.2g}" for name, x in last.values.items()]
+    line(f"{len(found) - 1} steps to t = {last.t:g} s" + "".join(f"\n{one}" for one in told))
+    if out:
+        line(f"left out as improbable: readings at {len(out)} times, first at {next(iter(out)):g} s")
+    if output:
+        line(f"written: {output}")
+
+
+def _places(file: Path) -> dict[str, Any] | None:
+    """Places of markers whose names say where on a rod they are."""
+    from sorosim.studies.fitting.measurements import header_of
+
+    columns = [name.partition("[")[0].strip().rpartition(".")[0] for name in header_of(file)]
+    return {name: frame("--readings", name) for name in dict.fromkeys(columns) if "@" in name} or None
 
 
 def _unknown(texts: list[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ _MODULES = (
     ("analyses", ("sweep", "continuation", "modes")),
     ("inversion", ("inverse",)),
     ("fitting", ("fit",)),
-    ("estimation", ("estimate",)),
+    ("estimation", ("estimate", "observe")),
     ("design", ("design",)),
     ("control", ("optimise",)),
     ("interactive", ("live",)),
