@@ -32,6 +32,8 @@ N, TENSION = 50, 20.0
 RADIUS, HEIGHT, STEPS, HOLD = 0.04, -0.283, 200, 8.0
 # and of the platform's plate [m]
 PLATE = 0.01
+# places of markers on the manipulator
+MARKERS = (0.2, 0.4, 0.6, 0.8, 1.0)
 # the study: targets on a closed path, when followed coarsely and finely; starts of the second optimiser; share of the
 # distance by which it has to be nearer to count; how far targets are that are out of reach, over the robot's extent
 COARSE, FINE, STARTS, NEARER, FAR = 200, 2000, 5, 1e-5, (1.2, 2.0)
@@ -83,12 +85,43 @@ def _plate(_: Context) -> Action:
     return solve
 
 
+def _estimate(context: Context) -> Action:
+    robot, rng = context.robot, np.random.default_rng(0)
+    u, names = rng.uniform(0.5, 5.0, len(robot.actuator_names)), robot.actuator_names
+    eq = statics(robot, u)
+    seen = {("arm", s): robot.pose(eq.q, "arm", s=s)[:3, 3] for s in MARKERS}
+    estimator = sorosim.Estimator(robot, seen, dict.fromkeys(names, "0.1 N"), "1 mm", u=u)
+    noise = cycle(1e-3 * rng.standard_normal((N, len(MARKERS), 3)))
+
+    def solve() -> None:
+        for _ in range(N):
+            estimator.solve({place: p + off for (place, p), off in zip(seen.items(), next(noise), strict=True)})
+
+    return solve
+
+
+def _observe(context: Context) -> Action:
+    robot = context.robot
+    observer = sorosim.Observer(robot, "10 ms", {"arm.tip": "force"}, noise="1 mm", prior={"arm.tip": "0.1 N"})
+    u = np.ones(len(robot.actuator_names))
+    seen = {"arm": robot.pose(observer.reset("equilibrium", u=u).q, "arm")[:3, 3]}
+
+    def move() -> None:
+        for _ in range(N):
+            observer.step(u, seen)
+
+    return move
+
+
 INVERSE: tuple[Case, ...] = (
     Case("inverse statics from rest, random positions in reach", _cold, rounds=5, per=N,
          target=within(2e-3, scaled=True)),
     Case("inverse statics along a circle, two-segment arm", _warm, rounds=5, per=STEPS,
          target=within(0.5e-3, scaled=True)),
     Case("inverse statics along a circle, continuum Stewart platform", _plate, rounds=5, per=STEPS),
+    Case("an estimate of five tensions from five markers", _estimate, rounds=5, per=N,
+         target=within(2e-3, scaled=True)),
+    Case("a step of an observer with a marker", _observe, rounds=5, per=N),
 )  # fmt: skip
 
 

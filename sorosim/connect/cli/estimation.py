@@ -26,8 +26,8 @@ _UNKNOWN = (
     "the file; without '=' nothing is known of it; may come again."
 )
 _MOTION = (
-    "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, and "
-    "readings such as arm.x [mm], arm@0.5.z [mm], gyro.w_x; empty cells were not read."
+    "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, "
+    "and readings such as arm.x [mm], arm@0.5.z [mm], gyro.w_x; empty cells were not read."
 )
 _PROCESS = (
     "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
