@@ -422,3 +422,19 @@ def test_late_beyond_what_is_remembered(arm):
     observer.step([1.0])
     with pytest.raises(sorosim.InputError, match=r"times of the last 50 steps, 0\.01 to 0\.01 s"):
         observer.step([1.0], late={0.5: {"arm": [0.3, 0.0, 0.0]}})
+
+
+def test_driven_coordinates_of_the_file_stay_where_it_puts_them():
+    """Robots with unknown loads have no `simulate` block of their own: the given robot's counts."""
+    slide = "  slide:\n    joint: {prismatic: {axis: [0, 1, 0]}}\n    body: {sphere: {radius: 5 cm}, mass: 0.5 kg}\n"
+    text = MASS.replace("  cart:\n", slide + "  cart:\n    parent: slide\n") + "simulate: {driven: {slide: 1 cm}}\n"
+    observer = sorosim.Observer(robot_of(text), "10 ms", {"cart": "force"}, noise="1 mm", prior={"cart": "1 N"})
+    observer.reset()
+    q = observer.step(None, {"cart": [0.02, 0.01, 0.0]}).q
+    assert q[0] == pytest.approx(0.01, abs=1e-12)
+
+
+def test_an_unknown_tension_begins_at_the_commanded_one(arm):
+    """Estimates of inputs that actuators follow are spread about u, as `estimate` has them."""
+    observer = sorosim.Observer(arm, "10 ms", ["pull"], prior={"pull": "0.2 N"})
+    assert observer.reset(u={"pull": 1.0}).values["pull"] == pytest.approx(1.0, abs=1e-12)

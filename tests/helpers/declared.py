@@ -196,7 +196,8 @@ def _(type: Formula, key: Any, known: Known) -> Any:
 
 @values_of.register
 def _(type: SectionFormula, key: Any, known: Known) -> Any:
-    size = quantity(DIMENSIONS[type.dimension].example, type.dimension)
+    example = DIMENSIONS[type.dimension].example
+    size = quantity(example, type.dimension) if example else 1.0
     value = st.floats(1e-2 * size, 5e-2 * size)
     return value | formulas(value, ("X", "s", "L"))
 

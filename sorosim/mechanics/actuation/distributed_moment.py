@@ -40,7 +40,7 @@ class AlongRod(DeclaredActuator):
 
     def validate(self) -> None:
         check_span(self)
-        if all(getattr(self, name) == 0.0 for name in self.entries):
+        if all(getattr(self, name, 0.0) == 0.0 for name in self.entries):
             *others, last = self.entries
             example = "1 N*m" if self.quantity == "moment" else "1 1/m"
             raise ModelError("", f"{', '.join(others)} or {last}", "none", f"for instance bending_y: {example}")

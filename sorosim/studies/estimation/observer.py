@@ -118,7 +118,8 @@ class Observer:
         self.robot = whole = with_inputs(robot, self.unknowns)
         self._noise = self._noises(noise)
         substeps = Integer(1, 10**6).argument("substeps", substeps)
-        self._sim = Stepper(whole, dt, substeps=substeps, tolerance=ROLLOUT_TOLERANCE)
+        driven = robot.description.simulate.get("driven")  # the whole robot has no such block
+        self._sim = Stepper(whole, dt, driven=driven, substeps=substeps, tolerance=ROLLOUT_TOLERANCE)
         self.dt, self.steps = self._sim.dt, self._sim._steps
         if self.steps.varies:
             raise InputError("robot", "one whose driven coordinates stay", "one whose file moves them")
@@ -174,15 +175,17 @@ class Observer:
         Parameters
         ----------
         q, qd, t, u
-            As in `Stepper.reset`.
+            As in `Stepper.reset`. Unknown inputs are spread about those of u, but where a prior says their mean.
         position, velocity : float or str
             Spreads of places and velocities there, of smooth fields of space as in `process`.
         """
         far, fast = amount("position", position, "length"), amount("velocity", velocity, "speed")
         if not (far >= 0.0 and fast >= 0.0):
             raise InputError("reset", "spreads of 0 or more", f"{position} and {velocity}")
-        mean = np.concatenate([np.zeros(0), *(one.mean for one in self.unknowns)])
-        state = self._sim.reset(q, qd, t, u=self.inputs(self._given.inputs(u), mean))
+        commanded = self._given.inputs(u)
+        means = [commanded[[one.index]] if one.follows else one.mean for one in self.unknowns]
+        mean = np.concatenate([np.zeros(0), *means])
+        state = self._sim.reset(q, qd, t, u=self.inputs(commanded, mean))
         n, free = self.robot.ndof, self._free
         self._smooth.begin(np.array(state.q))
         moved = self._smooth.motions(np.array(state.q))
@@ -249,7 +252,7 @@ class Observer:
         Parameters
         ----------
         u : array_like, or mapping of actuator name to float or str
-            Commanded. Unknown inputs are not: they are what is estimated.
+            Commanded. Entries of unknown inputs count for nothing: they are what is estimated.
         y : mapping of place or sensor to value, optional
             What was read, as in `estimate`: any of them, or none.
         late : mapping of time to readings, optional
