@@ -166,6 +166,58 @@ def test_a_front_trades_one_objective_for_the_other(tmp_path):
     found.plot(tmp_path / "front.png")
 
 
+def test_a_front_says_what_its_second_limit_costs_and_when_it_is_not_whole():
+    """Slope of the front by differences along it; a budget that is spent is told."""
+    task = {
+        **TASK,
+        "bounds": {**TASK["bounds"], "radius": ("5.4 mm", "12 mm")},
+        "minimise": ["press.touch.f_z", "pull.mass"],
+    }
+    found = sorosim.design(cases(), points=41, **task)
+    force, mass = found.front.objectives.T
+    k = 20
+    slope = (force[k + 1] - force[k - 1]) / (mass[k + 1] - mass[k - 1])
+    assert found.at(k).multipliers["pull.mass"] == pytest.approx(slope, rel=0.02)
+    with pytest.warns(sorosim.SorosimWarning, match="max_evaluations are spent"):
+        part = sorosim.design(cases(), points=41, max_evaluations=60, **task)
+    assert not part.converged
+    assert len(part.front.values) == len({tuple(row) for row in np.round(part.front.objectives, 9)}) < 41
+
+
+def test_a_limit_of_0_is_as_good_as_another_one():
+    """An offset of at most 2/3 of the radius, as a difference that is at most 0 and as a number."""
+    robot = sorosim.load(FINGER)
+    define = {"beyond": {"sum": {"offset": 1.0, RADIUS: -2.0 / 3.0}}}
+    both = {"offset": OFFSET, RADIUS: RADIUS}
+    tight = {"offset": ("1 mm", "5.5 mm"), RADIUS: (5.9999e-3, 6.0001e-3)}
+    found = sorosim.design(robot, both, "-bend.angle", {"beyond": (None, 0)}, tight, define=define)
+    limits = {"offset": (None, 2.0 / 3.0 * found.values[RADIUS])}
+    other = sorosim.design(robot, {"offset": OFFSET}, "-bend.angle", limits, {"offset": ("1 mm", "5.5 mm")})
+    assert found.converged
+    assert found.values["offset"] == pytest.approx(other.values["offset"], rel=1e-5)
+    assert found.multipliers["beyond"] == pytest.approx(other.multipliers["offset"], rel=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_reaches_zero_is_an_optimum(tmp_path):
+    """A tension that takes the tip to a height it can have: squares vanish smoothly, a distance has a corner."""
+    robot = sorosim.load(FINGER)
+    eq = sorosim.statics(robot, {"tendon": 7.0})
+    target = eq.tip().tolist()
+    found = sorosim.design(robot, ["u.tendon"], "away", bounds={"u.tendon": (0, 20)},
+                           define={"away": {"distance": "finger", "to": target}})  # fmt: skip
+    assert found.converged
+    assert found.values["u.tendon"] == pytest.approx(7.0, rel=1e-6)
+    found.save(tmp_path / "design.h5")
+    assert sorosim.open(tmp_path / "design.h5").converged
+
+
+def test_a_number_that_starts_at_0_needs_two_bounds():
+    robot = sorosim.load({key: value for key, value in FINGER.items() if key != "statics"})
+    with pytest.raises(sorosim.InputError, match=r"bounds\.u\.tendon: expected two bounds"):
+        sorosim.design(robot, ["u.tendon"], "finger.x")
+
+
 def test_parts_that_are_alike_share_a_number_and_inputs_are_free():
     """Two fingers, one number for both radii; each has a pull of its own, as small as bends its tip so far."""
     two = {**FINGER, "links": dict.fromkeys(("left", "right"), FINGER["links"]["finger"]), "sensors": {},
@@ -256,6 +308,12 @@ def test_differential_evolution_finds_nothing_better(best):
         ({"define": {"wall": {"sum": {"radius": 1, "offset": -1}, "rms": ["radius"]}}}, "expected one of"),
         ({"define": {"wall": {"rms": ["pull.mass", "pull.finger.x"]}}}, "quantities of one unit"),
         ({"define": {"wall": {"sum": {"wall": 1}}}}, "other quantities, got 'wall' itself"),
+        ({"define": {"wall": {"sum": {"a": 1}}, "a": {"sum": {"wall": 1}}}}, "other quantities, got 'wall' itself"),
+        ({"define": {"wall": {"sum": {"radius": 1}}, "radius": {"sum": {"wall": 1}}}}, "which is another quantity"),
+        ({"define": {"objective": {"sum": {"radius": 1}}}}, "names other than objective"),
+        ({"free": {"pull.mass": RADIUS, "offset": OFFSET}, "bounds": None}, "names of their own, got 'pull.mass'"),
+        ({"free": {3: RADIUS}}, "free: expected texts as labels"),
+        ({"minimise": "pull.frequency[99]"}, "a number from 1 to"),
         ({"method": "newton"}, "method: expected"),
         ({"starts": 0}, "starts: expected a whole number"),
     ],
@@ -270,6 +328,7 @@ def test_mistakes_of_cases():
         ({}, "a robot, or a mapping"),
         ({"pull": 3}, "cases.pull: expected a robot"),
         ({"u": sorosim.load(FINGER)}, "no words of robot files"),
+        ({"_": sorosim.load(FINGER)}, "no words of robot files"),
         ({"pull": {"robot": sorosim.load(FINGER), "v": 1}}, "a known key, got 'v'"),
         ({"pull": {"robot": sorosim.load(FINGER), "u": {"tendn": 1}}}, "cases.pull.u"),
     ):

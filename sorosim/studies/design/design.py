@@ -22,13 +22,14 @@ from sorosim.base.validation import choice, counted, describe, number
 from sorosim.files import load_text
 from sorosim.files.results import text_of
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.design.problem import Free, Function, Limit, Problem, Trial
+from sorosim.studies.design.problem import ONLY, Free, Function, Limit, Problem, Trial
 from sorosim.studies.design.quantities import refuse_motions
-from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, STATIONARY, Kkt, Search, Step
+from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, PART, SPENT, STATIONARY, Kkt, Search, Step
 from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS, NEAR, SPREAD
 
 MAX_POINTS = 1000
 OBJECTIVE = "objective"
+OBJECTIVES = (OBJECTIVE, f"{OBJECTIVE}_1", f"{OBJECTIVE}_2")
 
 
 class Goal(NamedTuple):
@@ -126,6 +127,8 @@ def design(
     points = Integer(3, MAX_POINTS).argument("points", points)
     most = Integer(1, MAX_EVALUATIONS).argument("max_evaluations", max_evaluations)
     tolerance = number("tolerance", tolerance, "a number greater than 0", above=0.0)
+    if isinstance(define, Mapping) and (taken := [name for name in OBJECTIVES if name in define]):
+        raise InputError("define", f"names other than {', '.join(OBJECTIVES)}", f"'{taken[0]}'")
     task = _Task(cases, free, minimise, subject_to, bounds, define)
     budget, options = [most], {"method": method, "tolerance": tolerance}
     if len(task.goals) == 1:
@@ -257,6 +260,8 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
     trials = [task.best(second, [*task.limits, _no_worse(first, values[0])], [ends[0].trial.p], budget, options).trial]
     a, notes, begin = second.function.value(trials[0]), [], trials[0].p
     for part in np.linspace(0.0, 1.0, points)[1:]:
+        if budget[0] <= 0:
+            break
         bound = float(a + part * (values[1] - a))
         start = begin if part < 1.0 else ends[1].trial.p
         try:
@@ -273,7 +278,10 @@ def _front(task: _Task, starts: int, points: int, budget: list[int], options: di
     signed = found_values * [goal.sign for goal in task.goals]
     slack = 1e-9 * np.abs(signed).max(axis=0)
     kept = [k for k, row in enumerate(signed)
-            if not any((other < row + slack).all() and (other < row - slack).any() for other in signed)]  # fmt: skip
+            if not any((other < row + slack).all() and (other < row - slack).any() for other in signed)
+            and not any((np.abs(other - row) <= slack).all() for other in signed[:k])]  # fmt: skip
+    if budget[0] <= 0:
+        notes.append(SPENT)
     signed, trials = signed[kept], [trials[k] for k in kept]
     span = np.ptp(signed, axis=0)
     distance = np.linalg.norm((signed - signed.min(axis=0)) / np.where(span > 0.0, span, 1.0), axis=1)
@@ -394,7 +402,7 @@ class Design(Result, kind="design"):
         search, out = self._search, dict[str, float]()
         for row, x in zip(search.rows, search.violations(self._trial), strict=True):
             out[row.limit.name] = max(float(x), out.get(row.limit.name, 0.0))
-        return out
+        return {one.name: out[one.name] for one in self._task.limits}
 
     def value(self, name: str) -> float:
         """Any quantity at the design, by its name [SI]."""
@@ -410,16 +418,25 @@ class Design(Result, kind="design"):
     @cached_property
     def _search(self) -> Search:
         """The search for the first objective, about the design."""
-        goal = self._task.goals[0]
-        search = Search(self._task.problem, goal.function, goal.sign, self._task.limits, METHODS[0], [0])
+        goal, limits = self._task.goals[0], list(self._task.limits)
+        if self.front is not None:  # its points are found with the second objective bounded
+            second = self._task.goals[1]
+            x = second.function.value(self._trial)
+            limits.append(Limit(second.name, *((-np.inf, x) if second.sign > 0.0 else (x, np.inf))))
+        search = Search(self._task.problem, goal.function, goal.sign, limits, METHODS[0], [0])
         search.scale_by(self._trial)
+        if self._steps:
+            search.size = max(search.size, PART * abs(self._steps[0].objective))
         z = search.z(self._trial.p)
         search.edges = {i: (float(z[i]), float(side)) for i, side in enumerate(self._edges) if side}
         return search
 
     @cached_property
     def _conditions(self) -> Kkt:
-        return self._search.conditions(self._trial)
+        try:
+            return self._search.conditions(self._trial)
+        except InputError:  # at a fold, say, there are no derivatives
+            return Kkt((), {}, np.inf)
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -428,15 +445,25 @@ class Design(Result, kind="design"):
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """How the objective changes with each active limit, per unit of both [SI]."""
+        """Changes of the objective with active limits, per unit of both [SI]; of a front also with the second one."""
         return self._conditions.multipliers
 
     @property
     def converged(self) -> bool:
-        """Whether the constraints are met and the gradients balance; of a front whether its points meet them."""
+        """Whether the constraints are met and the gradients balance; of a front whether its points were all found."""
         if max(self.violations.values(), default=0.0) > FEASIBLE:
             return False
-        return self.front is not None or self._conditions.residual <= STATIONARY
+        return SPENT not in self._ending if self.front is not None else self._balanced
+
+    @property
+    def _balanced(self) -> bool:
+        """Whether the gradients balance, or the objective is the least it can be: distances have a corner at 0."""
+        goal = self._task.goals[0]
+        least = goal.function.least
+        near = FEASIBLE * (self._steps[0].objective - least) if self._steps and np.isfinite(least) else -np.inf
+        if goal.sign > 0.0 and self.objective - least <= near:
+            return True
+        return self._conditions.residual <= STATIONARY
 
     @property
     def message(self) -> str:
@@ -444,8 +471,10 @@ class Design(Result, kind="design"):
         notes = [self._ending]
         if self.front is None:
             notes += [f"held back by {', '.join(self.active)}"] if self.active else []
-            if (left := self._conditions.residual) > STATIONARY:
+            if not self._balanced and np.isfinite(left := self._conditions.residual):
                 notes.append(f"{left:.2g} of the gradient is not balanced: no optimum, or one at an edge")
+            elif not self._balanced:
+                notes.append("there are no derivatives here: no optimum, or one at an edge")
         return "; ".join(notes)
 
     @property
@@ -487,12 +516,12 @@ class Design(Result, kind="design"):
 
     @property
     def _texts(self) -> dict[str, str]:
-        return {case.name or "_": text_of(case.robot) for case in self._task.problem.cases}
+        return {case.name or ONLY: text_of(case.robot) for case in self._task.problem.cases}
 
     @property
     def _arguments(self) -> str:
         problem = self._task.problem
-        cases = {case.name or "_": {"u": case.u.tolist(), "driven": dict(case.driven)} for case in problem.cases}
+        cases = {case.name or ONLY: {"u": case.u.tolist(), "driven": dict(case.driven)} for case in problem.cases}
         bounds = {one.name: [one.unknown.low, one.unknown.high] for one in problem.free}
         names = {one.name: _names(problem, one) for one in problem.free}
         minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
@@ -511,7 +540,7 @@ class Design(Result, kind="design"):
 
     @property
     def _q(self) -> dict[str, Array]:
-        return {name or "_": eq.q for name, eq in self.equilibria.items()}
+        return {name or ONLY: eq.q for name, eq in self.equilibria.items()}
 
     @property
     def _history(self) -> Array:
@@ -533,7 +562,7 @@ class Design(Result, kind="design"):
             for name, text in kept["_texts"].items()
         }
         minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
-        task = _Task(cases.get("_", cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        task = _Task(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
         n, front = len(kept["_p"]), kept.get("_front")
         steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
         points = None if front is None else Front(front[:, :2], front[:, 2:])

@@ -24,6 +24,7 @@ from sorosim.studies.design.rest import Changes, Rest
 from sorosim.studies.fitting.unknowns import Unknown, by_unknown, extent_of
 
 CASE_KEYS = ("robot", "u", "driven", "q0")
+ONLY = "_"  # the name of the only case in result files
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def cases_of(given: object) -> tuple[Case, ...]:
         return (Case.of("", given),)
     if not isinstance(given, Mapping) or not given:
         raise InputError("cases", "a robot, or a mapping of names to robots", describe(given))
-    taken = (*RobotFile.key_names(), INPUT, DRIVEN)
+    taken = (*RobotFile.key_names(), INPUT, DRIVEN, ONLY)
     for name in given:
         if not isinstance(name, str) or not name.isidentifier() or name in taken:
             got = f"'{name}'" if isinstance(name, str) else describe(name)
@@ -111,6 +112,8 @@ def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | No
     pairs = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
     out: list[Free] = []
     for label, names in pairs:
+        if label is not None and not isinstance(label, str):
+            raise InputError("free", "texts as labels", describe(label))
         where = "free" if label is None else f"free.{label}"
         names = [names] if isinstance(names, str) else names
         if not isinstance(names, Sequence) or not names or not all(isinstance(name, str) for name in names):
@@ -125,7 +128,14 @@ def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | No
                 raise InputError("free", "every number once", f"'{one.name}' and '{seen[key]}' twice")
             seen[key] = one.name
     given_bounds = by_unknown("bounds", bounds, [one.name for one in out])
-    return tuple(_bounded(one, given_bounds[one.name]) if one.name in given_bounds else one for one in out)
+    bounded = tuple(_bounded(one, given_bounds[one.name]) if one.name in given_bounds else one for one in out)
+    for one in bounded:
+        unknown = one.unknown
+        sized = unknown.value or not unknown.unit or unknown.dimension in ("length", "angle")
+        if not sized and not np.isfinite(unknown.high - unknown.low):
+            expected = "two bounds, which say how large a number is that starts at 0"
+            raise InputError(f"bounds.{one.name}", expected, "one or none", "or another start")
+    return bounded
 
 
 def _targets(cases: Sequence[Case], name: str, where: str) -> list[tuple[int, Parameter]]:
@@ -224,6 +234,7 @@ class Function(NamedTuple):
     dimension: str
     value: Callable[[Trial], float]
     slope: Callable[[Trial], Array]  # (n,)
+    least: float = -np.inf  # that it can be
 
 
 class Limit(NamedTuple):
@@ -242,6 +253,7 @@ class Problem:
     free: tuple[Free, ...]
     definitions: Mapping[str, Definition] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
+    _open: set[str] = field(default_factory=set)  # definitions whose parts are looked up
 
     @classmethod
     def of(cls, cases: object, free: object, bounds: Mapping[str, Any] | None, define: object) -> Problem:
@@ -251,7 +263,43 @@ class Problem:
         out = cls(own, free_of(own, free, bounds), definitions)
         if twice := [case.name for case in own if case.name in definitions]:
             raise InputError("define", "names that no case has", f"'{twice[0]}'")
+        plain = cls(own, out.free)
+        for where, names in (("define", list(definitions)), ("free", [one.name for one in out.free])):
+            for name in names:
+                if (where == "free" and name in definitions) or plain.known(name):
+                    raise InputError(where, "names of their own", f"'{name}', which is another quantity")
         return out
+
+    def known(self, name: str) -> bool:
+        """Whether a name is that of a quantity of a case, other than what is free by that name."""
+        if any(one.name == name == self.cases[k].written(t.name) for one in self.free for k, t in one.targets):
+            return False
+        try:
+            self._of_case(name, "")
+        except InputError:
+            return False
+        return True
+
+    @cached_property
+    def first_p(self) -> Array:
+        """Where the free numbers start."""
+        return np.array([one.unknown.value for one in self.free])
+
+    @cached_property
+    def first(self) -> Trial:
+        """The trial there."""
+        return self.trial(self.first_p)
+
+    def size(self, limit: Limit, function: Function) -> float:
+        """What violations of a limit are measured by: its own size, or where it is 0 that of the quantity at the start.
+
+        The same for all searches, and at the end: a limit of 0 is met to parts of what it bounds.
+        """
+        if own := max(abs(x) for x in (limit.low, limit.high) if np.isfinite(x)):
+            return own
+        steepness = [one.unknown.slope(one.unknown.value) for one in self.free]
+        slope = np.abs(function.slope(self.first) * steepness).max(initial=0.0)
+        return max(abs(function.value(self.first)), float(slope)) or 1.0
 
     @cached_property
     def columns(self) -> tuple[tuple[tuple[int, Parameter], ...], ...]:
@@ -288,7 +336,13 @@ class Problem:
         if name not in self.functions:
             defined = self.definitions.get(name)
             if defined is not None and not defined.of_one_case:
-                self.functions[name] = self._combined(name, defined)
+                if name in self._open:
+                    raise InputError(f"define.{name}", "other quantities", f"'{name}' itself")
+                self._open.add(name)
+                try:
+                    self.functions[name] = self._combined(name, defined)
+                finally:
+                    self._open.discard(name)
             elif name in (names := [one.name for one in self.free]):
                 self.functions[name] = self._number(names.index(name))
             else:
@@ -318,15 +372,13 @@ class Problem:
             raise InputError(where, error.expected, f"'{name}'", error.hint) from None
         return Function(
             found.unit, found.dimension, lambda trial: found.value(trial.rests[k]),
-            lambda trial: trial.spread(k, found.slope(trial.changes[k])),
+            lambda trial: trial.spread(k, found.slope(trial.changes[k])), found.least,
         )  # fmt: skip
 
     def _combined(self, name: str, defined: Definition) -> Function:
         """A sum, or the root of a mean square."""
         where = f"define.{name}"
         weights = dict.fromkeys(defined.rms, 1.0 / len(defined.rms)) if defined.rms is not None else dict(defined.sum)
-        if name in weights:
-            raise InputError(where, "other quantities", f"'{name}' itself")
         parts = [(weight, self.function(other, where)) for other, weight in weights.items()]
         known = {one.dimension: one.unit for _, one in parts if one.dimension}  # of some numbers of files none is
         dimension, unit = next(iter(known.items())) if len(known) == 1 else ("", "")
@@ -347,7 +399,7 @@ class Problem:
             total = np.sum([w * one.value(trial) * one.slope(trial) for w, one in parts], axis=0)
             return np.asarray(total / size if size else 0.0 * total)
 
-        return Function(unit, dimension, value, slope)
+        return Function(unit, dimension, value, slope, 0.0)
 
     def limit(self, name: str, given: object) -> Limit:
         """A constraint from a pair of numbers or texts, None being open, or from one that it has to be."""

@@ -41,6 +41,7 @@ class Measure(NamedTuple):
     unit: str
     value: Callable[[Rest], float]
     slope: Callable[[Changes], Array]  # (n,)
+    least: float = -np.inf  # that it can be
 
     @property
     def dimension(self) -> str:
@@ -202,7 +203,7 @@ def _distance(robot: Robot, defined: Definition) -> Measure:
         moved = by[0] - by[1] if len(p) > 1 else by[0]
         return changes.exactly(d @ moved / size if size else np.zeros(moved.shape[1]), value)
 
-    return Measure("m", value, slope)
+    return Measure("m", value, slope, 0.0)
 
 
 def _stiffness(robot: Robot, defined: Definition) -> Measure:
@@ -258,8 +259,7 @@ def _frequency(k: int) -> Measure:
     def checked(rest: Rest) -> tuple[Array, Array, Array]:
         squares, right, left, real = _squares(rest)
         if k >= len(squares) or k < 0:
-            expected = f"one of {len(squares)} frequencies, counted from 1"
-            raise InputError("", expected, f"'frequency[{k + 1}]'")
+            raise InputError(f"frequency[{k + 1}]", f"a number from 1 to {len(squares)}", str(k + 1))
         if not (real[k] and squares[k] > 0.0):
             raise ConvergenceError(f"frequency {k + 1} is not real: the equilibrium is unstable")
         return squares, right, left

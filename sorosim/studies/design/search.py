@@ -20,10 +20,13 @@ FEASIBLE, ACTIVE = 1e-6, 1e-4
 FTOL, STATIONARY = 1e-10, 1e-3
 # least size of the objective, over its gradient by the scaled numbers: it may be zero at the start
 LEAST = 1e-2
+# that at the start, when a design is judged: the objective may vanish where it is best, and its gradient with it
+PART = 0.1
 # what a trial that fails counts, in sizes of the objective: more than any step gains
 FAILED = 1e3
 # searches from where the last one ended, whose Hessian is forgotten, until nothing is gained
 ROUNDS = 10
+SPENT = "max_evaluations are spent"
 # an iterate so near to a trial that failed, in scaled numbers, is at an edge
 NEAR_EDGE = 1e-3
 # trials that are kept, whose values a search may ask for again
@@ -134,14 +137,16 @@ class Search:
 
     def begin(self, p: Array) -> Trial:
         """The first trial, by which objective and constraints are scaled; its errors are those of `Problem.trial`."""
-        trial = self.problem.trial(p)
+        problem = self.problem
+        trial = problem.first if np.array_equal(p, problem.first_p) else problem.trial(p)
         self.budget[0] -= 1
         self.scale_by(trial)
         self._checked(trial)
+        self.note(self.z(p))
         return trial
 
     def scale_by(self, trial: Trial) -> None:
-        """Scale objective and constraints by what they are in a trial."""
+        """Scale the objective by what it is in a trial, constraints by their limits."""
         self.trials[np.clip(self.z(trial.p), *self.bounds).tobytes()] = trial
         self._last = trial
         value = self.objective.value(trial)
@@ -150,8 +155,7 @@ class Search:
         rows = []
         for one in self.limits:
             function = self.problem.function(one.name, "subject_to")
-            finite = [abs(x) for x in (one.low, one.high) if np.isfinite(x) and x]
-            scale = max(finite, default=0.0) or abs(function.value(trial)) or 1.0
+            scale = self.problem.size(one, function)
             if one.low == one.high:
                 rows.append(Row(one, 1.0, True, scale, function))
                 continue
@@ -171,7 +175,7 @@ class Search:
         key = z.tobytes()
         if key not in self.trials:
             if self.budget[0] <= 0:
-                raise _Stopped("max_evaluations are spent")
+                raise _Stopped(SPENT)
             self.budget[0] -= 1
             try:
                 trial = self.problem.trial(self.p(z), self._last)
@@ -366,7 +370,11 @@ class Search:
         found = optimize.lsq_linear(A, gradient, (np.array(signs), np.inf), method="bvls", tol=1e-14)
         left = float(np.abs(A @ found.x - gradient).max()) / size
         change = self.sign * self.size * found.x * np.array(scales)
-        return Kkt(tuple(names), {name: float(x) for name, x in zip(names, change, strict=True)}, left)
+        multipliers: dict[str, float] = {}
+        for name, pull, x in zip(names, np.abs(found.x) * np.linalg.norm(A, axis=0), change, strict=True):
+            if pull > FEASIBLE * size:
+                multipliers[name] = multipliers.get(name, 0.0) + float(x)
+        return Kkt(tuple(multipliers), multipliers, left)
 
     def note(self, z: Array) -> None:
         """Keep an iterate."""
