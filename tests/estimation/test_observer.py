@@ -438,3 +438,15 @@ def test_an_unknown_tension_begins_at_the_commanded_one(arm):
     """Estimates of inputs that actuators follow are spread about u, as `estimate` has them."""
     observer = sorosim.Observer(arm, "10 ms", ["pull"], prior={"pull": "0.2 N"})
     assert observer.reset(u={"pull": 1.0}).values["pull"] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_infinite_numbers_of_records_are_named_before_the_first_step(arm):
+    observer = sorosim.Observer(arm, "10 ms", noise="1 mm")
+    observer.reset(u=[1.0])
+    u, y = np.ones((3, 1)), np.full((3, 3), np.nan)
+    u[1], y[2, 1] = np.nan, np.inf
+    with pytest.raises(sorosim.InputError, match="u, row 1: expected finite numbers"):
+        observer.run(u, {"arm": y})
+    with pytest.raises(sorosim.InputError, match=r"y\.arm, row 2: expected finite numbers"):
+        observer.run(np.ones((3, 1)), {"arm": y})
+    assert observer.state.t == 0.0

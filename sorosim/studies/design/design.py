@@ -78,7 +78,8 @@ def design(
     subject_to : mapping of name to number or (least, greatest)
         Constraints on quantities, in SI units or as texts; None is open.
     bounds : mapping of name to (low, high)
-        Of what is free, likewise. Default: positive numbers of a file stay positive.
+        Of what is free, likewise. Default: positive numbers of a file stay positive. What starts at 0 needs both,
+        lengths and angles apart: they say how large it is.
     define : mapping of name to definition
         Further quantities: ``{"distance": place, "to": point or place}``, ``{"stiffness": place, "along":
         direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several.

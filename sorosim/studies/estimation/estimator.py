@@ -201,6 +201,8 @@ class Estimator:
         if found.message:
             self._x = None
             text = f"estimate of '{self._given.name}': {found.message}; start nearer (q0, prior), or give more priors"
+            if found.probability < IMPROBABLE:
+                text += f"; where it stopped {found.mismatch}"
             raise ConvergenceError(text, found)
         return found
 

@@ -465,6 +465,13 @@ class Observer:
         for key, values in columns.items():
             if len(values) != len(rows):
                 raise InputError(f"y.{key}", f"{len(rows)} rows, one a step", f"{len(values)}")
+        for name, table, wrong in [
+            ("u", rows, ~np.isfinite(rows)),
+            *((f"y.{k}", x, np.isinf(x)) for k, x in columns.items()),
+        ]:
+            if wrong.any():  # before the first step
+                first = tuple(np.argwhere(wrong)[0].tolist())
+                raise InputError(f"{name}, row {first[0]}", "finite numbers", f"{table[first]:g}")
         found = [self.state]
         for k, command in enumerate(rows):
             given = {key: _with_gaps(values[k]) for key, values in columns.items()}
