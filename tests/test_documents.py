@@ -248,6 +248,7 @@ LONG = {
 )
 def test_example_runs(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(example)])
     forget_registered(monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
