@@ -28,6 +28,8 @@ def plot_design(design: Any, path: PathLike | None = None, style: PathLike | Non
         rows[1].plot(n, history["objective"], ".-", color=PALETTE[0])
         rows[1].set_ylabel(f"{name} [{design.units[name] or '-'}]")
         rows[2].semilogy(n, np.maximum(history["violation"], 1e-16), ".-", color=PALETTE[1])
+        rows[2].yaxis.set_major_formatter("{x:.0e}")  # its own one needs mathtext, which the style has off
+        rows[2].yaxis.set_minor_formatter("")
         rows[2].set(xlabel="iterate", ylabel="largest violation")
         legend_beside(rows[0])
         figure.suptitle(f"{design.robot.name}: {design.message.split(';')[0]}")
