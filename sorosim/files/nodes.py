@@ -6,8 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sorosim.base.problems import Path, Place, Problem, failure_at
-from sorosim.files.yaml_reader import MAX_NESTING, Positions
+from sorosim.base.declare import INVALID, At, Declared, Scope
+from sorosim.base.errors import FileError
+from sorosim.base.problems import Path, Place, Problem, failure, failure_at, shown
+from sorosim.files.yaml_reader import MAX_NESTING, Positions, read_file
 
 MAX_VALUES = 200_000  # of a robot whose parts are expanded
 MAX_DEPTH = 2 * MAX_NESTING
@@ -153,3 +155,24 @@ def mapping(entries: dict[str, Node], like: Sequence[Node | None]) -> Node:
     """A mapping at the place of the first node there is."""
     first = next(node for node in like if node is not None)
     return Node(entries, first.place, first.key)
+
+
+def read_declared(path: Any, what: str, first_line: str, type: type[Declared]) -> tuple[Any, Any, Any]:
+    """A file that is no robot's, checked: its object, its data, and where they stand.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, or what it says is wrong: every mistake on a line of its own, with line and column.
+    """
+    expected = f"{what}, whose first line is '{first_line}'"
+    document = read_file(path, what=expected)
+    data, places = plain(nodes_of(document.data, str(path), document.positions))
+    if not isinstance(data, dict) or first_line.partition(":")[0] not in data:
+        got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)
+        raise FileError(str(path), f"expected {expected}, got {got}", 1, 1)
+    scope = Scope(data, is_file=True)
+    found = type.read(data, At(scope))
+    if found is INVALID:
+        raise failure(scope.problems, places)
+    return found, data, places

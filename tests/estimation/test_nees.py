@@ -10,27 +10,8 @@ from scipy import stats
 import sorosim
 from sorosim.files import load_text
 from sorosim.studies.estimation.estimator import Estimator
+from tests.helpers.robots import TENDON_ROD
 
-TENDON_ROD = """
-sorosim: 1
-name: tendon rod
-gravity: [0, 0, 0]
-materials:
-  nitinol: {young: 40 GPa, shear: 15 GPa, density: 6450 kg/m^3}
-links:
-  arm:
-    rod:
-      length: 25 cm
-      section: {circle: {radius: 0.6 mm}}
-      material: nitinol
-      strain: {torsion: 8, bending: 8}
-      discs: {count: 9, radius: 11 mm, thickness: 1 mm}
-actuators:
-  helix: {tendon: {rod: arm, y: (10 mm)*cos(2*pi*s), z: (10 mm)*sin(2*pi*s)}}
-  left: {tendon: {rod: arm, y: -10 mm, z: 0}}
-  down: {tendon: {rod: arm, y: 0, z: -10 mm}}
-  right: {tendon: {rod: arm, y: 10 mm, z: 0}}
-"""
 TENDONS = ("helix", "left", "down", "right")
 
 # six steel rods of 1.5 mm between circles of 10 cm, fed through the base
@@ -124,7 +105,7 @@ def platform():
 
 def tendon_rod():
     unknown = {**dict.fromkeys(TENDONS, "0.1 N"), "arm.tip": "force"}
-    robot = load_text(TENDON_ROD, "rod.yaml")
+    robot = load_text(TENDON_ROD.replace("ORDER", "8"), "rod.yaml")
     return robot, {"arm": [0.2, 0, 0]}, unknown, "0.1 mm", {"arm.tip": "0.05 N"}, {"u": [2.0, 1.2, 0.9, 1.5]}
 
 

@@ -516,3 +516,26 @@ def random_state(rng: np.random.Generator, robot: Robot) -> tuple[Array, Array, 
     scale, n = moderate(robot), robot.ndof
     q, qd, qdd = (factor * scale * rng.normal(size=n) for factor in (1.0, 2.0, 10.0))
     return q, qd, qdd, rng.uniform(0.5, 5.0, size=len(robot.actuator_names))
+
+
+# 25 cm of nitinol with nine discs and four tendons, one of them wound around it
+TENDON_ROD = """
+sorosim: 1
+name: tendon rod
+gravity: [0, 0, 0]
+materials:
+  nitinol: {young: 40 GPa, shear: 15 GPa, density: 6450 kg/m^3}
+links:
+  arm:
+    rod:
+      length: 25 cm
+      section: {circle: {radius: 0.6 mm}}
+      material: nitinol
+      strain: {torsion: ORDER, bending: ORDER}
+      discs: {count: 9, radius: 11 mm, thickness: 1 mm}
+actuators:
+  helix: {tendon: {rod: arm, y: (10 mm)*cos(2*pi*s), z: (10 mm)*sin(2*pi*s)}}
+  left: {tendon: {rod: arm, y: -10 mm, z: 0}}
+  down: {tendon: {rod: arm, y: 0, z: -10 mm}}
+  right: {tendon: {rod: arm, y: 10 mm, z: 0}}
+"""

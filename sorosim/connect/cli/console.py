@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -125,3 +126,18 @@ def progress(verb: str) -> Iterator[Report]:
                 quiet(text + (f", about {left:.0f} s left" if left < LONGEST_ESTIMATE else ""))
 
         yield report
+
+
+def report(
+    result: Any, summary: Callable[[Any], dict[str, Any]], output: Path | None, picture: Path | None, as_object: bool
+) -> None:
+    """Write the files of a result and print its summary, as text or one JSON object."""
+    written = [str(path) for path in (output, picture) if path]
+    if output:
+        result.save(output)
+    if picture:
+        result.plot(picture)
+    if as_object:
+        as_json(summary(result) | {"files": written})
+    else:
+        line(result.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))

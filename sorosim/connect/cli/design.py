@@ -5,23 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from sorosim.base.errors import ConvergenceError
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import as_json, line
-from sorosim.connect.cli.parsers import PLOTS, file_with
+from sorosim.connect.cli.console import report
 
 
 def design(
     file: Annotated[
         Path, opt.Argument(metavar="FILE", help="A design file (YAML): cases, free, minimise, subject_to.")
     ],
-    picture: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
-    ] = None,
+    picture: opt.PlotOption = None,
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:
@@ -42,21 +36,9 @@ def design(
             result = task.solve(cases)
         except ConvergenceError as error:
             if isinstance(error.partial, Design):
-                _report(error.partial, output, picture, json)
+                report(error.partial, summary, output, picture, json)
             raise
-        _report(result, output, picture, json)
-
-
-def _report(result: Any, output: Path | None, picture: Path | None, json: bool) -> None:
-    written = [str(path) for path in (output, picture) if path]
-    if output:
-        result.save(output)
-    if picture:
-        result.plot(picture)
-    if json:
-        as_json(summary(result) | {"files": written})
-    else:
-        line(result.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+        report(result, summary, output, picture, json)
 
 
 def summary(result: Any) -> dict[str, Any]:

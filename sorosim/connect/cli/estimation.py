@@ -10,9 +10,8 @@ import typer
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import as_json, line
+from sorosim.connect.cli.console import as_json, line, report
 from sorosim.connect.cli.inputs import frame, values
-from sorosim.connect.cli.parsers import PLOTS, file_with
 from sorosim.connect.cli.sources import load_robot
 
 _READING = (
@@ -50,10 +49,7 @@ def estimate(
     u: opt.InputOption = None,
     driven: opt.DrivenOption = None,
     changes: opt.SetOption = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
-    ] = None,
+    picture: opt.PlotOption = None,
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:
@@ -82,21 +78,9 @@ def estimate(
             found = sorosim.estimate(loaded, _readings(loaded, reading), what, spread, known, inputs, motions)
         except ConvergenceError as error:
             if isinstance(error.partial, sorosim.Estimate):
-                _report(error.partial, output, picture, json)
+                report(error.partial, summary, output, picture, json)
             raise
-        _report(found, output, picture, json)
-
-
-def _report(found: Any, output: Path | None, picture: Path | None, json: bool) -> None:
-    written = [str(path) for path in (output, picture) if path]
-    if output:
-        found.save(output)
-    if picture:
-        found.plot(picture)
-    if json:
-        as_json(summary(found) | {"files": written})
-    else:
-        line(found.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+        report(found, summary, output, picture, json)
 
 
 def summary(found: Any) -> dict[str, Any]:

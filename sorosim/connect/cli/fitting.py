@@ -12,7 +12,6 @@ from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
 from sorosim.connect.cli.console import as_json, line
 from sorosim.connect.cli.inputs import frames, pairs
-from sorosim.connect.cli.parsers import PLOTS, file_with
 from sorosim.connect.cli.sources import load_robot
 
 _FREE = "What is fitted: a path in the file, marker.NAME.offset, input.NAME.scale or time.shift; may come again."
@@ -46,10 +45,7 @@ def fit(
     ] = False,
     gaps: Annotated[bool, opt.Flag("--gaps", help="Leave empty cells out.")] = False,
     changes: opt.SetOption = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
-    ] = None,
+    picture: opt.PlotOption = None,
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:

@@ -15,7 +15,7 @@ import typer
 from sorosim.base.declare import Boolean, Declared, Integer, Quantity
 from sorosim.base.errors import InputError
 from sorosim.base.methods import Option, method_type, options_by_name
-from sorosim.connect.cli.parsers import declared, number, result_file, seconds, whole
+from sorosim.connect.cli.parsers import PLOTS, declared, file_with, number, result_file, seconds, whole
 
 # metadata of Annotated[type, FACTORY(names, help=...)]
 Argument = partial(typer.Argument, show_default=False)
@@ -74,6 +74,10 @@ SummaryOption = Annotated[
 ]
 JsonOption = Annotated[bool, Flag("--json", help="Print one JSON object, for scripts.")]
 ResultOption = Annotated[Path | None, ResultFile(help="HDF5 file to write, .h5; default: none.")]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", parser=file_with(PLOTS), help="Picture to write; default: none."),
+]
 
 Command = Callable[..., None]
 # flags of truth values

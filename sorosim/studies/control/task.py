@@ -7,14 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
-from sorosim.base.declare import INVALID, At, Given, ListOf, MapOf, Name, Part, Scope, Text, key
-from sorosim.base.errors import FileError, InputError, ModelError
+from sorosim.base.declare import Given, ListOf, MapOf, Name, Part, Text, key
+from sorosim.base.errors import InputError, ModelError
 from sorosim.base.options import ByName, ControlOptions, StepOptions, given
-from sorosim.base.problems import Located, failure, locate, shown
-from sorosim.files.nodes import nodes_of, plain
+from sorosim.base.problems import Located, failure, locate
+from sorosim.files.nodes import read_declared
 from sorosim.files.robot_file import Version
 from sorosim.files.schema import file_schema
-from sorosim.files.yaml_reader import read_file
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.control.cost import Cost
 from sorosim.studies.control.optimal import OptimalMotion, optimal_control
@@ -91,15 +90,7 @@ def read_task(path: str | Path) -> Task:
     FileError
         It cannot be read, or what it says is wrong: every mistake on a line of its own, with line and column.
     """
-    document = read_file(path, what=f"a task, whose first line is '{FIRST_LINE}'")
-    data, places = plain(nodes_of(document.data, str(path), document.positions))
-    if not isinstance(data, dict) or "sorosim_task" not in data:
-        got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)
-        raise FileError(str(path), f"expected a task, whose first line is '{FIRST_LINE}', got {got}", 1, 1)
-    scope = Scope(data, is_file=True)
-    found = TaskFile.read(data, At(scope))
-    if found is INVALID:
-        raise failure(scope.problems, places)
+    found, data, places = read_declared(path, "a task", FIRST_LINE, TaskFile)
     return Task(found, data, places)
 
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.base.declare import (
-    INVALID,
-    At,
     Choice,
     Declared,
     Either,
@@ -19,20 +17,18 @@ from sorosim.base.declare import (
     MapOf,
     Name,
     Part,
-    Scope,
     Text,
     key,
 )
 from sorosim.base.declare import Quantity as Number
 from sorosim.base.declare.types import is_list
-from sorosim.base.errors import FileError, InputError
+from sorosim.base.errors import InputError
 from sorosim.base.options import given
-from sorosim.base.problems import Located, failure, locate, shown
+from sorosim.base.problems import Located, failure, locate
 from sorosim.files import load
-from sorosim.files.nodes import nodes_of, plain
+from sorosim.files.nodes import read_declared
 from sorosim.files.robot_file import Open, Version
 from sorosim.files.schema import file_schema
-from sorosim.files.yaml_reader import read_file
 from sorosim.studies.design.design import MAX_POINTS, Design, design
 from sorosim.studies.design.quantities import DEFINITIONS
 from sorosim.studies.design.search import FTOL, METHODS
@@ -167,15 +163,7 @@ def read_design(path: str | Path) -> DesignTask:
     FileError
         It cannot be read, or what it says is wrong: every mistake on a line of its own, with line and column.
     """
-    document = read_file(path, what=f"a design, whose first line is '{FIRST_LINE}'")
-    data, places = plain(nodes_of(document.data, str(path), document.positions))
-    if not isinstance(data, dict) or "sorosim_design" not in data:
-        got = "a robot's file" if isinstance(data, dict) and "sorosim" in data else shown(data)
-        raise FileError(str(path), f"expected a design, whose first line is '{FIRST_LINE}', got {got}", 1, 1)
-    scope = Scope(data, is_file=True)
-    found = DesignFile.read(data, At(scope))
-    if found is INVALID:
-        raise failure(scope.problems, places)
+    found, data, places = read_declared(path, "a design", FIRST_LINE, DesignFile)
     return DesignTask(found, data, places, Path(path).parent)
 
 
