@@ -349,19 +349,25 @@ def test_bounds():
         assert (est.values["cable1"] == 0.0) == bound
 
 
-def test_contradiction_is_told(cantilever):
+@pytest.mark.parametrize("numbers", [{}, {"materials.steel.young": "20 GPa"}])
+def test_contradiction_is_told(cantilever, numbers):
+    """A tip 10 cm farther than its rod is long, beside noise of 1 mm: from no start anything better is found."""
+    read, prior = {"arm": [0.6, 0.0, 0.0]}, {"arm.tip": "0.1 N"}
     with pytest.warns(sorosim.SorosimWarning, match="a reading, a noise, a prior or the model is wrong"):
-        est = sorosim.estimate(cantilever, {"arm": [0.6, 0.0, 0.0]}, {"arm.tip": "force"}, "1 mm", {"arm.tip": "0.1 N"})
+        est = sorosim.estimate(cantilever, read, {"arm.tip": "force", **numbers}, "1 mm", prior)
     assert est.probability < 1e-4
+    assert est.cost == pytest.approx(100.0**2, rel=1e-4)
 
 
-def test_branches(tendon_rod):
+@pytest.mark.parametrize("numbers", [[], ["materials.nitinol.young"]])
+def test_branches(tendon_rod, numbers):
     """Readings of an equilibrium on another branch than the one under the commands: it is found."""
     random, whole = np.random.default_rng(1), None
     for _ in range(242):
         u, force = random.uniform(0.8, 3.0, 4), 0.05 * random.standard_normal(3)
         tensions, noise = u + 0.1 * random.standard_normal(4), random.standard_normal(3)
-    estimator = Estimator(tendon_rod, {"arm": [0.25, 0.0, 0.0]}, FORCE_AND_TENSIONS, 1e-4, TIP_PRIOR, u)
+    unknown, prior = [*FORCE_AND_TENSIONS, *numbers], {**TIP_PRIOR, **dict.fromkeys(numbers, "1 GPa")}
+    estimator = Estimator(tendon_rod, {"arm": [0.25, 0.0, 0.0]}, unknown, 1e-4, prior, u)
     whole = estimator.robot
     y = sorosim.statics(whole, np.concatenate([tensions, force])).tip("arm") + 1e-4 * noise
     est = estimator.solve({"arm": y})
@@ -407,6 +413,75 @@ def test_covariance_of_a_reading(cantilever):
     full = sorosim.estimate(cantilever, y, {"arm.tip": "force"}, {"arm": C}, prior)
     error = full.residuals["arm"]
     assert full.cost == pytest.approx(error @ np.linalg.solve(C, error) + full.mean @ full.mean / 0.01, rel=1e-8)
+
+
+def test_readings_of_one_place(cantilever):
+    """Two cameras that see one place are as one that is surer: of positions and poses, by names, sensor and command."""
+    prior, y = {"arm.tip": ["0.1 N", "0.1 N", "0.1 N"]}, np.array([0.5, 0.001, 0.002])
+    one = sorosim.estimate(cantilever, {"arm": y}, FORCE, 1e-3 / np.sqrt(2.0), prior)
+    for names in (("arm", "arm.tip"), ("arm#left", "arm#right"), ("arm@1", "arm")):
+        two = sorosim.estimate(cantilever, dict.fromkeys(names, y), FORCE, "1 mm", prior)
+        assert two.mean == pytest.approx(one.mean, abs=1e-9)
+        assert two.covariance == pytest.approx(one.covariance, rel=1e-6)
+        assert set(two.residuals) == set(names)
+    up = np.array([0.0, 0.0, 1e-3])
+    apart = {"arm#left": y + up, "arm#right": y - up}
+    assert sorosim.estimate(cantilever, apart, FORCE, "1 mm", prior).mean == pytest.approx(one.mean, abs=1e-7)
+    # of poses: the camera of the file and a reading of its place
+    eq = at_rest(cantilever, np.array([0.02, -0.05, 0.08]), "force")
+    pose = eq.robot.pose(eq.q, "arm")
+    readings = {"camera": eq.measure()["camera"], "arm#1": pose, "arm#2": pose}
+    noise = {"arm#1": POSE_NOISE, "arm#2": POSE_NOISE}
+    three = sorosim.estimate(cantilever, readings, FORCE, noise, prior)
+    surer = [f"{x / np.sqrt(3.0)} {unit}" for x, unit in ((1.0, "deg"), (1.0, "mm"))]
+    once = sorosim.estimate(cantilever, {"arm": pose}, FORCE, surer, prior)
+    assert three.covariance == pytest.approx(once.covariance, rel=1e-5)
+    assert three.pose("arm#1")[0] == pytest.approx(three.pose("arm")[0])
+
+
+def test_several_kinds_of_one_place(cantilever, tmp_path):
+    """Strains at rest and a load of one rod, force and moment of one place: as their parts say."""
+    readings = {"arm@0.5": [0.25, 0.0, 0.001], "arm": [0.5, 0.0, 0.002]}
+    strain, load = {"spread": "0.1 1/m", "length": "20 cm"}, {"spread": "1 N/m", "length": "25 cm"}
+    prior = {"arm": {"strain": strain, "force per length": load}}
+    both = sorosim.estimate(cantilever, readings, {"arm": ["strain", "force per length"]}, "1 mm", prior)
+    for kind, own in (("strain", strain), ("force per length", load)):
+        alone = sorosim.estimate(cantilever, readings, {"arm": kind}, "1 mm", {"arm": {kind: own}})
+        variances = np.diag(both.force("arm", 0.5, kind)[1])
+        # what else may be off makes it no surer
+        assert (variances > np.diag(alone.force("arm", 0.5)[1]) * (1.0 - 1e-9)).all()
+        assert (np.sqrt(variances) < 1.1 * (0.1 if kind == "strain" else 1.0)).all()
+    with pytest.raises(sorosim.InputError, match="kind: expected one of strain, force per length"):
+        both.force("arm")
+    assert np.isfinite(both.nees({"arm": np.zeros(len(both.names))}))
+    both.plot(tmp_path / "both.png")
+    both.save(tmp_path / "both.h5")
+    again = sorosim.open(tmp_path / "both.h5")
+    assert again.force("arm", kind="strain")[1] == pytest.approx(both.force("arm", kind="strain")[1], rel=1e-12)
+    # force and moment are a wrench
+    known = {"moment": "1 N*cm", "force": "0.1 N"}
+    parts = sorosim.estimate(cantilever, readings, {"arm.tip": ["moment", "force"]}, "1 mm", {"arm.tip": known})
+    wrench = sorosim.estimate(cantilever, readings, {"arm.tip": "wrench"}, "1 mm", {"arm.tip": ["1 N*cm", "0.1 N"]})
+    assert parts.names == wrench.names
+    assert parts.mean == pytest.approx(wrench.mean, abs=1e-9)
+    assert parts.covariance == pytest.approx(wrench.covariance, rel=1e-6)
+
+
+def test_kinds_and_lengths_by_the_command(tmp_path, capsys, monkeypatch, cantilever):
+    (tmp_path / "arm.yaml").write_text(CANTILEVER.replace("ORDER", "4"), encoding="utf-8")
+    words = ["--reading", "arm=50cm,0,2mm", "--reading", "arm#2=50cm,0,2mm", "--noise", "1mm", "--unknown",
+             "arm=strain, force per length", "--prior",
+             "arm={strain: {spread: 0.1 1/m, length: 20 cm}, force per length: {spread: 1 N/m, length: 25 cm}}",
+             "--json"]  # fmt: skip
+    monkeypatch.setattr(sys, "argv", ["sorosim", "estimate", str(tmp_path / "arm.yaml"), *words])
+    with pytest.raises(SystemExit):
+        main()
+    told = json.loads(capsys.readouterr().out)
+    prior = {"arm": {"strain": {"spread": "0.1 1/m", "length": "20 cm"},
+                     "force per length": {"spread": "1 N/m", "length": "25 cm"}}}  # fmt: skip
+    readings = {key: [0.5, 0.0, 0.002] for key in ("arm", "arm#2")}
+    est = sorosim.estimate(cantilever, readings, {"arm": ["strain", "force per length"]}, "1 mm", prior)
+    assert told["values"] == pytest.approx(est.values, abs=1e-9)
 
 
 def test_entries_that_were_not_read(cantilever):
@@ -613,11 +688,19 @@ WRONG = {  # readings, unknown, noise, prior; what the message says
     "two spreads": (
         (AT, FORCE, 1e-3, {"arm.tip": {"spread": 1.0, "covariance": np.eye(3)}}), "a spread or a covariance",
     ),
-    "two kinds of one place": ((AT, [{"arm@0.5": "force"}, {("arm", 0.5): "moment"}]), "everything once"),
+    "one force twice": ((AT, [{"arm@0.5": "force"}, {("arm", 0.5): "wrench"}]), "everything once"),
+    "two mappings of one place": ((AT, [{"arm.tip": "force"}, {"arm.tip": "moment"}]), "several kinds are a list"),
+    "a prior that is not by kind": (
+        (AT, {"arm.tip": ["force", "moment"]}, 1e-3, {"arm.tip": 1.0}), "prior.arm.tip: expected a mapping",
+    ),
+    "a prior of another kind": (
+        (AT, {"arm.tip": ["force", "moment"]}, 1e-3, {"arm.tip": {"force": 1.0, "strain": 1.0}}), "its kinds, force",
+    ),
+    "a list of no kinds": ((AT, {"arm.tip": ["force", "spin"]}), "a kind of load"),
     "a part of a quaternion": (({"camera": [0.5, 0, 0, 1.0, None, None, None]}, FORCE), "unit quaternion"),
     "no covariance": ((AT, FORCE, 1e-3, {"arm.tip": {"covariance": -np.eye(3)}}), "a positive definite matrix"),
     "other noise": ((AT, FORCE, {"tip": 1.0}), "names of readings"),
-    "twice": (({**AT, "arm.tip": [0.5, 0, 0]}, FORCE), "every place once"),
+    "twice": (({"arm@0.5": [0.2, 0, 0], ("arm", 0.5): [0.2, 0, 0]}, FORCE), "arm@0.5' twice.*'arm@0.5#2'"),
     "a gauge of six": (({"gauge": [1.0, 2.0]}, FORCE), "6 numbers: torsion"),
     "a wrench by one number": ((AT, {"arm.tip": "wrench"}, 1e-3, {"arm.tip": 1.0}), "two numbers"),
     "a free coordinate": ((AT, {"arm.torsion[0]": "1 deg"}), "a coordinate that is driven"),

@@ -264,6 +264,42 @@ def test_readings_of_a_gyroscope(arm):
     assert not found.rejected
 
 
+def test_readings_of_an_encoder():
+    """A position and a rate: the filter of the textbook with both rows."""
+    robot = robot_of(MASS + "sensors:\n  wheel: {encoder: {joint: cart}, noise: [1 mm, 2 cm/s]}\n")
+    observer = sorosim.Observer(robot, 0.02, process={"motion": "0.05 m/s"})
+    before = observer.reset([0.02], [0.3], position="1 cm", velocity="3 cm/s")
+    for _ in range(2):
+        before = observer.step()
+    y = np.array([before.q[0] + 1e-3, before.qd[0] - 0.01])
+    observer.reset([0.02], [0.3], position="1 cm", velocity="3 cm/s")
+    observer.step()
+    found = observer.step(None, {"wheel": y.tolist()})
+    P, R = before.covariance, np.diag([1e-3**2, 0.02**2])
+    K = P @ np.linalg.inv(P + R)
+    assert not found.rejected
+    x = np.concatenate([before.q, before.qd])
+    assert np.concatenate([found.q, found.qd]) == pytest.approx(x + K @ (y - x), abs=1e-12)
+    assert found.covariance == pytest.approx((np.eye(2) - K) @ P, rel=1e-9, abs=1e-15)
+
+
+def test_several_kinds_of_one_place(arm):
+    """Force and moment of a tip, with priors and walks by kind, are a wrench."""
+    kinds = {"moment": "1 N*cm", "force": "0.1 N"}
+    both = sorosim.Observer(arm, "10 ms", {"arm.tip": ["moment", "force"]}, {"arm.tip": kinds}, noise="1 mm",
+                            prior={"arm.tip": kinds})  # fmt: skip
+    pair = ["1 N*cm", "0.1 N"]
+    wrench = sorosim.Observer(arm, "10 ms", {"arm.tip": "wrench"}, {"arm.tip": pair}, noise="1 mm",
+                              prior={"arm.tip": pair})  # fmt: skip
+    for one in (both, wrench):
+        one.reset(u=[1.0])
+        for _ in range(3):
+            one.step([1.0], {"arm": [0.29, 0.02, -0.05], "arm#2": [0.29, 0.02, -0.05]})
+    assert both.names == wrench.names
+    assert both.state.mean == pytest.approx(wrench.state.mean, abs=1e-9)
+    assert both.state.root == pytest.approx(wrench.state.root, abs=1e-9)
+
+
 def test_iterated_updates_are_the_most_probable_states(arm):
     """Of a reading that is far from linear in what was known, by another optimiser."""
     costs = {}

@@ -72,8 +72,9 @@ def slopes(robot, q, sensor):
     def state(at):
         return State(sites, 0.0, at, n, n, np.zeros(len(robot.actuator_names)), np.zeros(robot.n_multipliers))
 
-    assert reader.by_q is not None
-    return reader.by_q(state(q)), jacobian(lambda x: reader.read(state(x)), q, 1e-3)
+    assert reader.is_exact
+    along = np.eye(len(q)), np.zeros((len(robot.actuator_names), len(q))), np.zeros((robot.n_multipliers, len(q)))
+    return reader.slopes(state(q), *along), jacobian(lambda x: reader.read(state(x)), q, 1e-3)
 
 
 # -- bending, Euler angles, encoders
@@ -376,7 +377,62 @@ def test_internal_forces_have_exact_derivatives_by_coordinates(s, loads, rng):
     assert_allclose(exact, differences, atol=1e-7 * np.abs(differences).max())
 
 
+def test_internal_forces_have_exact_derivatives_by_inputs_of_loads_beside_a_stiff_contact(rng):
+    """A contact that is 20 um deep: differences over a millimetre would leave it."""
+    ball = BEAM.replace(
+        "mass: 0.2, centre: [1 cm, 0, 0], inertia: [1e-4, 1e-4, 1e-4]", "sphere: {radius: 3 cm}, mass: 1"
+    )
+    text = (
+        ball
+        + LOADED.replace("100 N/m", "1e6 N/m").replace("[0, 0, -8 cm]", "[0, 0, FLOOR]")
+        + """\
+  jet: {wrench: {link: lid, force: [0, 1 N, 2 N]}}
+actuators:
+  jet: {load: jet}
+  string: {load: string}
+sensors:
+  cut: {section_wrench: {link: beam, s: 0.3}}
+"""
+    )
+    q = 0.05 * rng.standard_normal(load_text(text.replace("FLOOR", "-9 m"), "beam").ndof)
+    # the lowest of the points that touch, by a floor that is raised until one does
+    low, high = -2.0, 1.0
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        touches = load_text(text.replace("FLOOR", f"{middle!r} m"), "beam").contacts(q).n > 0
+        low, high = (low, middle) if touches else (middle, high)
+    robot = load_text(text.replace("FLOOR", f"{high + 2e-5!r} m"), "beam")
+    assert robot.contacts(q).n == 1
+    n, reader, sites = robot.ndof, robot.instruments.readers["cut"], robot.instruments.sites
+    zero, x = np.zeros(n), np.concatenate([q, [0.7, 1.3]])
+
+    def read(at):
+        return reader.read(State(sites, 0.0, at[:n], zero, zero, at[n:], np.zeros(0)))
+
+    assert reader.is_exact
+    state = State(sites, 0.0, q, zero, zero, x[n:], np.zeros(0))
+    exact = reader.slopes(state, *np.split(np.eye(n + 2), [n]), np.zeros((0, n + 2)))
+    differences = jacobian(read, x, 1e-6)
+    # rounding of 1e-15 of 20 N over a millionth
+    assert_allclose(exact, differences, atol=1e-7 * np.abs(differences).max())
+
+
 # -- contacts
+
+
+def test_slopes_of_a_stiff_contact_by_differences_do_not_leave_it():
+    """A block 30 um deep in a floor of 1e5 N/m: the derivative of the force is that, steps of 1 mm would see less."""
+    robot = load_text(BLOCK, "block").with_sensors(foot=ContactSensor("block"))
+    reader, zero, n = robot.instruments.readers["foot"], np.zeros(robot.ndof), robot.ndof
+    heights = np.array([robot.pose(one, "block")[2, 3] for one in np.eye(n)])
+    up = np.round(heights)  # of the coordinates that move it up
+    assert np.abs(up).sum() == 1.0
+    state = State(robot.instruments.sites, 0.0, -3e-5 * up, zero, zero, np.zeros(0), np.zeros(0))
+    assert not reader.is_exact
+    slope = reader.slopes(state, up[:, None], np.zeros((0, 1)), np.zeros((0, 1)))[2, 0]
+    force = reader.read(state)[2]
+    assert force > 0.0
+    assert slope == pytest.approx(-force / 3e-5, rel=1e-6)
 
 
 def test_a_block_on_the_floor_presses_by_its_weight_and_sticks():

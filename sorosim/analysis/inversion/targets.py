@@ -47,17 +47,20 @@ class Targets:
 
     def __init__(
         self, robot: Robot, targets: Mapping[Any, Any], weights: Mapping[Any, float], extent: float,
-        where: str = "targets",
+        where: str = "targets", places: Mapping[Any, Any] | None = None,
     ) -> None:  # fmt: skip
+        """`places` : of keys that are none themselves; several may be of one place."""
         self._where = where
         if not isinstance(targets, Mapping) or not targets:
             raise InputError(where, "a mapping of places or sensors to values", describe(targets))
         self.robot, self.extent = robot, extent
         self.keys = tuple(targets)
-        sensors = [key for key in targets if isinstance(key, str) and key in robot.sensor_names]
-        framed = [key for key in targets if key not in sensors]
-        self.frames = LinkFrames(robot.description, robot.engine, framed, where)
-        labels = dict(zip(framed, self.frames.names, strict=True)) | {key: key for key in sensors}
+        at = places or {}
+        framed = [key for key in targets if key in at or not (isinstance(key, str) and key in robot.sensor_names)]
+        sensors = [key for key in targets if key not in framed]
+        self.frames = LinkFrames(robot.description, robot.engine, [at.get(key, key) for key in framed], where)
+        own = {key: key for key in (*at, *sensors) if isinstance(key, str)}
+        labels = dict(zip(framed, self.frames.names, strict=True)) | own
         self.labels = tuple(labels[key] for key in self.keys)
         self._frame_of = {key: k for k, key in enumerate(framed)}
         if not isinstance(weights, Mapping):

@@ -15,7 +15,7 @@ from sorosim.base.options import ContinuationArguments
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli import summaries
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import as_json, err, facts, line, out, progress
+from sorosim.connect.cli.console import as_json, err, facts, line, out, progress, report
 from sorosim.connect.cli.inputs import values
 from sorosim.connect.cli.parsers import FILMS, PLOTS, file_with, new_file, whole
 from sorosim.connect.cli.sources import load_robot
@@ -202,6 +202,7 @@ def continuation(
     inputs, motions = values(loaded, u, driven)
     compile_engine(loaded)
     parameters = _parameters(along, to, begin)
+    said = summaries.continuation_summary, output, picture, json, summaries.print_continuation
     with reserved(output):
         try:
             result = sorosim.continuation(loaded, **parameters, u=inputs, driven=motions, branches=branches, **options)
@@ -209,9 +210,9 @@ def continuation(
             if isinstance(error, Interrupted):
                 line(str(error), err)
             if hasattr(error.partial, "points"):
-                _report(error.partial, output, picture, json)
+                report(error.partial, *said)
             raise
-        _report(result, output, picture, json)
+        report(result, *said)
 
 
 def _parameters(along: list[str], to: list[str], begin: list[str] | None) -> dict[str, Any]:
@@ -224,18 +225,6 @@ def _parameters(along: list[str], to: list[str], begin: list[str] | None) -> dic
     if len(along) == 1:
         return {"along": along[0], "to": to[0], "begin": begin[0] if begin else None}
     return {"along": dict(zip(along, zip(begin, to, strict=True) if begin else to, strict=True))}
-
-
-def _report(result: Any, output: Path | None, picture: Path | None, json: bool) -> None:
-    written = [str(path) for path in (output, picture) if path]
-    if output:
-        result.save(output)
-    if picture:
-        result.plot(picture)
-    if json:
-        as_json({**summaries.continuation_summary(result), "files": written})
-    else:
-        summaries.print_continuation(result, {"written": ", ".join(written)} if written else {})
 
 
 def sweep(
@@ -269,10 +258,11 @@ def sweep(
     if compile_engine(sorosim.load("pendulum")):
         begin = time.monotonic()
     try:
-        with progress("sweeping") as report:
+        with progress("sweeping") as done_so_far:
 
             def show(done: int, total: int, n_failed: int) -> None:
-                report(done, total, "{done:.0f} of {total:.0f} points" + (f", {n_failed} failed" if n_failed else ""))
+                text = "{done:.0f} of {total:.0f} points" + (f", {n_failed} failed" if n_failed else "")
+                done_so_far(done, total, text)
 
             result = sorosim.sweep(
                 file, jobs=jobs, scheduler=scheduler, out=path, resume=resume, force=force, progress=show

@@ -129,9 +129,10 @@ def progress(verb: str) -> Iterator[Report]:
 
 
 def report(
-    result: Any, summary: Callable[[Any], dict[str, Any]], output: Path | None, picture: Path | None, as_object: bool
-) -> None:
-    """Write the files of a result and print its summary, as text or one JSON object."""
+    result: Any, summary: Callable[[Any], dict[str, Any]], output: Path | None, picture: Path | None, as_object: bool,
+    show: Callable[[Any], None] | None = None,
+) -> None:  # fmt: skip
+    """Write the files of a result and print its summary, by `show` or as text, or as one JSON object."""
     written = [str(path) for path in (output, picture) if path]
     if output:
         result.save(output)
@@ -139,5 +140,10 @@ def report(
         result.plot(picture)
     if as_object:
         as_json(summary(result) | {"files": written})
+        return
+    if show is None:
+        line(result.summary())
     else:
-        line(result.summary() + (f"\nwritten: {', '.join(written)}" if written else ""))
+        show(result)
+    if written:
+        line(f"written: {', '.join(written)}")

@@ -16,13 +16,14 @@ from sorosim.connect.cli.sources import load_robot
 
 _READING = (
     "What a place or a sensor reads, as in 'arm=42cm,9cm,-19cm', 'arm@0.5=,,-20cm' (an empty entry was not read) or "
-    "'gauge=0.2'; may come again."
+    "'gauge=0.2'; 'arm#2' is another reading of a place; may come again."
 )
 _TABLE = "A table of readings (CSV) with columns such as u.cable1 [N], arm.x [mm], arm@0.5.z [mm], one row an estimate."
 _UNKNOWN = (
     "What is unknown: an input or driven coordinate with its spread, as in cable1=0.1N; a place with a kind of load, "
     "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in "
-    "the file; without '=' nothing is known of it; may come again."
+    "the file; several kinds with commas, as in 'arm=strain, force per length'; without '=' nothing is known of "
+    "it; may come again."
 )
 _MOTION = (
     "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, "
@@ -32,7 +33,10 @@ _PROCESS = (
     "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
     "change velocities; may come again."
 )
-_PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
+_PRIOR = (
+    "Spread of an unknown, as in 'arm.tip=0.05 N', mean and spread, as in 'cable1=2 N,0.1 N', or a mapping, as in "
+    "'arm={spread: 5 N/m, length: 20 cm}', of several kinds {strain: ..., force per length: ...}; may come again."
+)
 _NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
 
 
@@ -67,7 +71,7 @@ def estimate(
     loaded = load_robot(robot, changes)
     inputs, motions = values(loaded, u, driven)
     what = _unknown(unknown)
-    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
+    known = _known(prior, "--prior", "'arm.tip=0.05 N'")
     spread = _noise(loaded, noise)
     compile_engine(loaded)
     if table is not None:
@@ -133,7 +137,7 @@ def _readings_of(robot: Any, data: Any, k: int) -> dict[Any, list[float | None]]
     """Readings of one row of a table, by marker and sensor."""
     out: dict[Any, list[float | None]] = {}
     for marker in data.markers:
-        key = marker if "@" in marker else data.source.places.get(marker, marker)
+        key = marker if "@" in marker or _is_another(marker) else data.source.places.get(marker, marker)
         out[key] = [None if x != x else float(x) for x, owner in zip(data.values[k], data.owners, strict=True)
                     if owner == marker]  # fmt: skip
     for sensor, own in data.channels.items():
@@ -171,8 +175,8 @@ def observe(
     data = sorosim.Measurements.from_csv(table, places=_places(table), gaps=True).bind(loaded)
     if data.source.t is None:
         raise InputError("TABLE", "a column t [s], of equal steps", "none")
-    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
-    spread = opt.assignments(process, "--process", "'arm.tip=0.1 N'") or {}
+    known = _known(prior, "--prior", "'arm.tip=0.05 N'")
+    spread = _known(process, "--process", "'arm.tip=0.1 N'")
     observer = sorosim.Observer(
         loaded,
         data.source.dt,
@@ -204,11 +208,20 @@ def observe(
 
 
 def _places(file: Path) -> dict[str, Any] | None:
-    """Places of markers whose names say where on a rod they are."""
+    """Places of markers whose names say where on a rod they are, or that are read once more."""
+    from sorosim.studies.estimation.unknowns import AGAIN
     from sorosim.studies.fitting.measurements import header_of
 
     columns = [name.partition("[")[0].strip().rpartition(".")[0] for name in header_of(file)]
-    return {name: frame("--readings", name) for name in dict.fromkeys(columns) if "@" in name} or None
+    named = [name for name in dict.fromkeys(columns) if "@" in name or _is_another(name)]
+    return {name: frame("--readings", name.partition(AGAIN)[0]) for name in named} or None
+
+
+def _is_another(name: str) -> bool:
+    """Whether a name is that of another reading of a place."""
+    from sorosim.studies.estimation.unknowns import AGAIN
+
+    return AGAIN in name
 
 
 def _unknown(texts: list[str]) -> dict[str, Any]:
@@ -217,8 +230,18 @@ def _unknown(texts: list[str]) -> dict[str, Any]:
         name, equal, what = text.partition("=")
         if not name.strip() or name.strip() in out:
             raise InputError("--unknown", "names, every one once", f"'{text}'")
-        out[name.strip()] = what.strip() if equal else None
+        kinds = [one.strip() for one in what.split(",")]
+        out[name.strip()] = None if not equal else kinds[0] if len(kinds) == 1 else kinds
     return out
+
+
+def _known(texts: list[str] | None, option: str, example: str) -> dict[str, Any]:
+    """What is known by name: a spread, mean and spread, or a mapping as in Python."""
+    from sorosim.files.yaml_reader import read_text
+
+    given = opt.assignments(texts, option, example) or {}
+    return {name: read_text(f"x: {text}\n", f"{option} {name}").data["x"] if text.startswith("{") else _pair(text)
+            for name, text in given.items()}  # fmt: skip
 
 
 def _pair(text: str) -> Any:
@@ -227,7 +250,8 @@ def _pair(text: str) -> Any:
 
 
 def _place(robot: Any, where: str, name: str) -> Any:
-    return name if name in robot.sensor_names or name.endswith(".tip") else frame(where, name)
+    is_name = name in robot.sensor_names or name.endswith(".tip") or _is_another(name)
+    return name if is_name else frame(where, name)
 
 
 def _readings(robot: Any, texts: list[str] | None) -> dict[Any, list[Any]]:

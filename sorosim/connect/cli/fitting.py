@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +10,7 @@ import typer
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import as_json, line
+from sorosim.connect.cli.console import line, report
 from sorosim.connect.cli.inputs import frames, pairs
 from sorosim.connect.cli.sources import load_robot
 
@@ -73,21 +73,12 @@ def fit(
             )  # fmt: skip
         except ConvergenceError as error:
             if isinstance(error.partial, sorosim.Fit):
-                _report(error.partial, output, picture, json, False)
+                report(error.partial, summary, output, picture, json)
             raise
-        _report(result, output, picture, json, profile)
-
-
-def _report(result: Any, output: Path | None, picture: Path | None, json: bool, profile: bool) -> None:
-    written = [str(path) for path in (output, picture) if path]
-    if output:
-        result.save(output)
-    if picture:
-        result.plot(picture)
-    if json:
-        as_json(summary(result, profile) | {"files": written})
-    else:
-        line(result.summary(profile) + (f"\nwritten: {', '.join(written)}" if written else ""))
+        report(
+            result, partial(summary, profile=profile), output, picture, json,
+            lambda found: line(found.summary(profile)),
+        )  # fmt: skip
 
 
 def summary(result: Any, profile: bool = False) -> dict[str, Any]:

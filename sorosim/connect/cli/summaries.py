@@ -172,7 +172,7 @@ def continuation_summary(result: Any) -> dict[str, Any]:
     return fields | {"curves": curves, "points": result.table()}
 
 
-def print_continuation(result: Any, more: dict[str, str]) -> None:
+def print_continuation(result: Any, more: Mapping[str, str] | None = None) -> None:
     """The same for people, with a table of special points."""
     from rich.table import Table
 
@@ -182,7 +182,7 @@ def print_continuation(result: Any, more: dict[str, str]) -> None:
         n = f"{len(curve)} equilibria, {curve.kind.count('stable')} of them stable"
         rows["curve 0" if k == 0 else f"branch {k}"] = f"{span}: {n}; {curve.message}"
     along = ", ".join(_with_unit(name, unit) for name, unit in result.units.items())
-    facts(result.robot.name, {"along": along, **rows, **more})
+    facts(result.robot.name, {"along": along, **rows, **(more or {})})
     if points := result.table():
         table = Table("curve", "point", "parameter", "grow before", "after", "", title_justify="left", box=None)
         for point in points:

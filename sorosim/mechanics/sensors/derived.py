@@ -186,7 +186,11 @@ class Encoder(Sensor, kind="encoder"):
         i, groups = self.coordinate(sites)
         by_q = np.zeros((2, sites.engine.ndof))
         by_q[0, i] = 1.0
-        return Reader(groups, lambda state: np.array([state.q[i], state.qd[i]]), lambda state: by_q)
+        return Reader(
+            groups,
+            lambda state: np.array([state.q[i], state.qd[i]]),
+            along=lambda state, q_by, u_by, lam_by: by_q @ q_by,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,11 +298,16 @@ class SectionWrenchSensor(Sensor, kind="section_wrench"):
             out[3:] -= np.cross(J[:3], read_now[3:, None], axis=0)
             return -out
 
-        # tangents of loops are known for all coordinates together, those of flowing material for generalised forces;
-        # loads that inputs scale change with these too
-        engine = sites.engine
-        is_known = not (engine.loop_layout.rows or engine.adds_inertia or engine.loading.inputs)
-        return Reader(self.groups, read, by_q if is_known else None)
+        def along(state: State, q_by: Array, u_by: Array, lam_by: Array) -> Array:
+            out = by_q(state) @ q_by
+            for i in np.flatnonzero(u_by.any(axis=0)):  # linear in inputs, which multiply loads
+                more, less = (state.perturbed(h, 0.0 * state.q, u_by[:, i], 0.0 * lam_by[:, i]) for h in (1.0, -1.0))
+                out[:, i] += 0.5 * (read(more) - read(less))
+            return np.asarray(out)
+
+        # tangents of loops are known for all coordinates together, those of flowing material for generalised forces
+        is_known = not (sites.engine.loop_layout.rows or sites.engine.adds_inertia)
+        return Reader(self.groups, read, along=along if is_known else None)
 
 
 @dataclass(frozen=True, eq=False)

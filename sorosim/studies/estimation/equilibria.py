@@ -149,12 +149,17 @@ class Equilibria:
         system, x = self.system, point.x + point.correction
         return bool(system.robot.linearize(system.q(x), system.u, free=system.partition.free).stable)
 
-    def corrected(self, point: Point) -> Point:
-        """The equilibrium at the parameters of a point, but for a last correction (ModelError: there is none)."""
+    def corrected(self, point: Point, anew: bool = True) -> Point | None:
+        """The equilibrium at the parameters of a point, but for a last correction (ModelError: there is none).
+
+        anew : whether `statics` searches where corrections do not get there; else None.
+        """
         while not point.balanced:
             x = point.x + point.correction
             after = None if self.tunnels(point.x, x) else self.point(x, point.p)
             if after is None or not norm(after.correction) < norm(point.correction):
+                if not anew:
+                    return None
                 after = self.point(self.rest(point.p, point.x), point.p)
                 if after is None or not after.balanced:
                     raise ModelError("estimate", "an equilibrium", "a state that does not come to rest")

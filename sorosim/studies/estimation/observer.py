@@ -30,7 +30,7 @@ from sorosim.mechanics.robot import Robot, check_robot
 from sorosim.studies.estimation.disturbances import SmoothMotions
 from sorosim.studies.estimation.observation import Observation, ObservedMotion
 from sorosim.studies.estimation.readings import ReadingErrors, is_missing
-from sorosim.studies.estimation.unknowns import components_of, place_of, unknowns_of, with_inputs
+from sorosim.studies.estimation.unknowns import components_of, of_kind, place_of, unknowns_of, with_inputs
 
 METHODS = ("ekf", "iterated")
 # how far random accelerations change velocities in a second, unless `process` says otherwise; what is unknown of a
@@ -155,9 +155,12 @@ class Observer:
                              nearest(str(wrong[0]), [*known, MOTION]))  # fmt: skip
         walk = []
         for one in self.unknowns:
-            spread = components_of(f"process.{one.key}", process.get(one.key, np.zeros(len(one.names))), one.dimensions)
+            several = [other.kind for other in self.unknowns if other.key == one.key]
+            given = of_kind(f"process.{one.key}", process.get(one.key), one.kind, several)
+            none = np.zeros(len(one.names))
+            spread = components_of(f"process.{one.key}", none if given is None else given, one.dimensions)
             if not (spread >= 0.0).all():
-                raise InputError(f"process.{one.key}", "spreads of 0 or more", describe(process[one.key]))
+                raise InputError(f"process.{one.key}", "spreads of 0 or more", describe(given))
             walk += spread.tolist()
         motion = amount(f"process.{MOTION}", process.get(MOTION, RANDOM), "speed")
         if not motion >= 0.0:

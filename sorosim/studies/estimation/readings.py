@@ -47,8 +47,8 @@ class ReadingErrors:
     ----------
     robot : Robot
     readings : mapping of place or sensor to value
-        A place as `sorosim.inverse` takes it, "LINK.tip" or "LINK@S"; its value a position (3,) or a pose (4, 4). Of a
-        sensor what it reads. None in a list leaves an entry out.
+        A place as `sorosim.inverse` takes it, "LINK.tip" or "LINK@S"; "PLACE#NAME" is another reading of it. Its value
+        is a position (3,) or a pose (4, 4). Of a sensor what it reads. None in a list leaves an entry out.
     noise : mapping of place or sensor to standard deviations, or one for all, optional
         One number or text for all entries of a reading, one for each, or a covariance. Default: the sensors' own.
 
@@ -70,9 +70,12 @@ class ReadingErrors:
         self.robot, self.keys = robot, tuple(readings)
         self._noise = self._noises(noise)
         self._labels = {key: name_of(robot, key, "readings") for key in self.keys}
-        self._places = {key: self._place(key) for key in self.keys}
-        if len(set(self._places.values())) < len(self.keys):
-            raise InputError("readings", "every place once", "one twice")
+        if twice := [name for name in self._labels.values() if list(self._labels.values()).count(name) > 1]:
+            hint = f"'{twice[0]}#2' is another reading of it"
+            raise InputError("readings", "every name once", f"'{twice[0]}' twice", hint)
+        found = {key: self._place(key) for key in self.keys}
+        # those whose keys are no sensors
+        self._places = {key: place for key, place in found.items() if place is not None}
         # covariances of sensors of poses turn with what they read
         sensors = robot.instruments.sensors
         self._turning = any(isinstance(sensors.get(key), PoseSensor) for key in self.keys if isinstance(key, str))
@@ -93,11 +96,11 @@ class ReadingErrors:
         return deepcopy(dict(noise))
 
     def _place(self, key: Any) -> Any:
-        """What `Targets` takes for a reading: a sensor, or a place; that of a sensor of poses."""
+        """The place of a reading, and of a sensor of poses; None: a sensor reads something else."""
         if isinstance(key, str) and key in self.robot.sensor_names:
             sensor = self.robot.instruments.sensors[key]
             if not isinstance(sensor, PoseSensor):
-                return key
+                return None
             return Anchor(sensor.link, s=sensor.s, frame=sensor.frame, at=sensor.at)
         try:
             return place_of(self.robot, key, "readings")
@@ -116,7 +119,7 @@ class ReadingErrors:
             raise InputError("readings", "something that was read", "nothing" if not present else
                              f"nothing of {next(key for key in self.keys if key not in present)!r}")  # fmt: skip
         given = {**self.given, **{key: deepcopy(readings[key]) for key in present}}
-        wanted = {self._places[key]: self._wanted(key, given[key]) for key in self.keys}
+        wanted = {key: self._wanted(key, given[key]) for key in self.keys}
         before = self._values
         try:
             entries = self._compared(wanted)
@@ -140,12 +143,12 @@ class ReadingErrors:
         if self._values:
             self.targets.set(wanted)
         else:
-            self.targets = Targets(self.robot, wanted, {}, 1.0, "readings")
+            self.targets = Targets(self.robot, wanted, {}, 1.0, "readings", self._places)
         self.targets.scale[:] = 1.0
         layout = list(self.targets.layout)
         if layout != self._layout or self._turning:
             self._layout = []
-            self._kept = {key: self._entries(key, kind, chosen, wanted[self._places[key]])
+            self._kept = {key: self._entries(key, kind, chosen, wanted[key])
                           for key, (kind, chosen) in zip(self.keys, layout, strict=True)}  # fmt: skip
             self._layout = layout
         return self._kept

@@ -181,22 +181,24 @@ class Estimate(Drawable, kind="estimate"):
         z = e / size
         return float(z @ linalg.solve(C / np.outer(size, size), z, assume_a="pos"))
 
-    def _rows(self, key: object, where: str) -> list[int]:
-        """Rows of an unknown, or of one of its scalars."""
+    def _rows(self, key: object, where: str, kind: str | None = None) -> list[int]:
+        """Rows of an unknown, of all its kinds or of one, or of one of its scalars."""
         if isinstance(key, tuple | Anchor):
             key = name_of(self.robot, key, where)
-        at = 0
+        at, rows = 0, list[int]()
         for one in self.unknowns:
             n = len(one.names)
-            if key == one.key:
-                return list(range(at, at + n))
+            if key == one.key and kind in (None, one.kind):
+                rows += range(at, at + n)
             at += n
+        if rows:
+            return rows
         if key in self.names:
             return [self.names.index(key)]
         known = (*(one.key for one in self.unknowns), *self.names)
         raise InputError(where, "the name of what was unknown", f"{key!r}", nearest(str(key), known))
 
-    def force(self, name: Any, s: ArrayLike | None = None) -> tuple[Array, Array]:
+    def force(self, name: Any, s: ArrayLike | None = None, kind: str | None = None) -> tuple[Array, Array]:
         """Mean and covariance of an unknown load, in world axes.
 
         Parameters
@@ -205,6 +207,8 @@ class Estimate(Drawable, kind="estimate"):
             As it was given to `estimate`.
         s : float or (k,) array_like, optional
             Of a load along a rod: fractions of its length. Default: its resultant.
+        kind : str, optional
+            Which one, where several kinds were unknown there: "strain", "force per length" or another.
 
         Returns
         -------
@@ -212,10 +216,14 @@ class Estimate(Drawable, kind="estimate"):
             Force [N] or moment [N m], of a wrench [moment; force]; along a rod per length.
         covariance : (n, n) or (k, n, n) ndarray
         """
-        loads = {one.key: one for one in self.unknowns if one.kind in LOADS}
+        loads = [one for one in self.unknowns if one.kind in LOADS]
         name = name_of(self.robot, name, "name") if isinstance(name, tuple | Anchor) else name
-        one = loads[choice("name", name, tuple(loads))]
-        rows = self._rows(name, "name")
+        name = choice("name", name, tuple(dict.fromkeys(one.key for one in loads)))
+        kinds = {one.kind: one for one in loads if one.key == name}
+        if kind is None and len(kinds) > 1:
+            raise InputError("kind", f"one of {', '.join(kinds)}, all unknown at '{name}'", "none")
+        one = kinds[next(iter(kinds)) if kind is None else choice("kind", kind, tuple(kinds))]
+        rows = self._rows(name, "name", one.kind)
         mean, C = self.mean[rows], self.covariance[np.ix_(rows, rows)]
         if one.functions is None:
             if s is not None:

@@ -44,6 +44,8 @@ RESOLVED, ORDER, QUADRATURE = 0.999, 16, 40
 # keys of a prior
 KEYS = ("mean", "spread", "covariance", "length")
 TIP = ".tip"
+# between a place and what tells one of its readings from others
+AGAIN = "#"
 _AT = re.compile(r"(.+)@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 _IN_FILES = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -180,8 +182,10 @@ def unknowns_of(
     out = []
     for key, what in given.items():
         known = left.pop(key, None)
-        if isinstance(what, str) and what in LOADS:
-            out.append(_load(robot, key, what, known))
+        kinds = [what] if isinstance(what, str) else what
+        if isinstance(kinds, list | tuple) and kinds and all(isinstance(one, str) and one in LOADS for one in kinds):
+            name = name_of(robot, key, "unknown")
+            out += [_load(robot, key, kind, of_kind(f"prior.{name}", known, kind, kinds)) for kind in kinds]
         else:
             if what is not None and known is not None:
                 raise InputError(f"prior.{key}", "one spread", "another one in unknown")
@@ -189,11 +193,24 @@ def unknowns_of(
     if left:
         key = next(iter(left))
         raise InputError("prior", "names that are unknown", f"{key!r}", nearest(str(key), map(str, given)))
-    names = [*dict.fromkeys(one.key for one in out), *(name for one in out for name in one.names if name != one.key)]
-    names += [one.key for one in out[1:] if one.key in [other.key for other in out[: out.index(one)]]]
+    names = [name for one in out for name in one.names]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise InputError("unknown", "everything once", f"'{twice[0]}' twice")
+        hint = "a wrench is moment and force" if twice[0].endswith(MOMENTS + FORCES) else ""
+        raise InputError("unknown", "everything once", f"'{twice[0]}' twice", hint)
     return out
+
+
+def of_kind(where: str, given: Any, kind: str, kinds: Sequence[str]) -> Any:
+    """What is given for one of the kinds of a place, by their names where there are several (else InputError)."""
+    by_kind = isinstance(given, Mapping) and bool(given) and all(key in LOADS for key in given)
+    if given is None or (len(kinds) == 1 and not by_kind):
+        return given
+    if not by_kind:
+        example = f"{{{', '.join(f'{one!r}: ...' for one in kinds)}}}"
+        raise InputError(where, f"a mapping of its kinds, {example}", describe(given))
+    if other := [key for key in given if key not in kinds]:
+        raise InputError(where, f"its kinds, {', '.join(kinds)}", f"'{other[0]}'")
+    return given.get(kind)
 
 
 def _entries(unknown: object) -> dict[Any, Any]:
@@ -209,7 +226,8 @@ def _entries(unknown: object) -> dict[Any, Any]:
             if more is None:
                 raise InputError("unknown", "names, or mappings of names to what they are", describe(one))
             if twice := [key for key in more if key in out]:
-                raise InputError("unknown", "everything once", f"{twice[0]!r} twice", "a wrench is moment and force")
+                hint = f"several kinds are a list, such as {{{twice[0]!r}: ['force', 'moment']}}"
+                raise InputError("unknown", "everything once", f"{twice[0]!r} twice", hint)
             out |= more
     else:
         raise InputError("unknown", "a mapping of names to spreads and kinds of loads", describe(unknown))
@@ -219,7 +237,8 @@ def _entries(unknown: object) -> dict[Any, Any]:
 
 
 def place_of(robot: Robot, key: object, where: str) -> Anchor:
-    """A place by what users call it: as `LinkFrames` takes it, "LINK.tip" or "LINK@S"."""
+    """A place by what users call it: as `LinkFrames` takes it, "LINK.tip" or "LINK@S"; "PLACE#NAME" is the same one."""
+    key = key.partition(AGAIN)[0] if isinstance(key, str) else key
     links = [link.name for link in robot.description.links]
     rods = [link.name for link in robot.description.links if link.rod is not None]
     if isinstance(key, str) and key.endswith(TIP) and key.removesuffix(TIP) in links:

@@ -107,7 +107,7 @@ def _residuals(axes: Any, estimate: Any) -> None:
 def _along(axes: Any, estimate: Any, one: Any) -> None:
     """A load along a rod, with its band of 95 %."""
     s = np.linspace(0.0, 1.0, POINTS)
-    mean, C = estimate.force(one.key, s)
+    mean, C = estimate.force(one.key, s, one.kind)
     n = len(one.functions)
     for i in range(3):
         label = one.names[i * n].removeprefix(f"{one.key}.").partition("[")[0]
