@@ -96,7 +96,10 @@ def test_of_a_linear_robot_it_is_the_kalman_filter():
 
 
 def nees(robot, unknown, process, prior, read, n, n_steps, u=None, start="equilibrium", noise=1e-3, seed=0, **options):
-    """NEES (n,) of state and unknowns after some steps, under disturbances and noise as an observer expects them."""
+    """NEES and its degrees of freedom of state and unknowns after some steps, or `lag` before, of n runs together.
+
+    Disturbances and noise are as an observer expects them.
+    """
     random, out = np.random.default_rng(seed), []
     observer = sorosim.Observer(robot, "10 ms", unknown, process, noise=noise, prior=prior, **options)
     sim = sorosim.Stepper(observer.robot, "10 ms", substeps=4)
@@ -108,6 +111,7 @@ def nees(robot, unknown, process, prior, read, n, n_steps, u=None, start="equili
         load = first.mean + error[2 * n_q :]
         whole = np.concatenate([inputs, load])
         state = sim.reset(first.q + error[:n_q], first.qd + error[n_q : 2 * n_q], u=whole)
+        truth = []
         for _ in range(n_steps):
             state = disturbed(observer, sim, state, whole, random)
             load = load + np.sqrt(observer.dt) * observer._walk * random.standard_normal(len(load))
@@ -115,23 +119,30 @@ def nees(robot, unknown, process, prior, read, n, n_steps, u=None, start="equili
             places = {key: observer.robot.pose(state.q, *key)[:3, 3] if isinstance(key, tuple)
                       else observer.robot.pose(state.q, key)[:3, 3] for key in read}  # fmt: skip
             found = observer.step(inputs, {key: p + noise * random.standard_normal(3) for key, p in places.items()})
-        out.append(found.nees(state.q, state.qd, dict(zip(observer.names, load.tolist(), strict=True))))
+            truth.append((state.q, state.qd, dict(zip(observer.names, load.tolist(), strict=True))))
+        seen = found.smoothed or found
+        out.append(seen.nees(*truth[round(seen.t / observer.dt) - 1]))
     return np.sum(out, axis=0)
 
 
-def test_nees_of_an_arm(arm):
+LAGS = {"filter": {}, "smoother": {"method": "smoother", "lag": "120 ms"}}
+
+
+@pytest.mark.parametrize("options", LAGS.values(), ids=LAGS)
+def test_nees_of_an_arm(arm, options):
     total, dof = nees(arm, {"arm.tip": "force"}, {"arm.tip": "0.05 N", "motion": "0.05 m/s"}, {"arm.tip": "0.05 N"},
-                      ["arm"], 10, 25, u=[1.0])  # fmt: skip
+                      ["arm"], 10, 25, u=[1.0], **options)  # fmt: skip
     # runs are independent, and the sum of all is chi-squared; bounds that one run in a million passes
     low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], dof)
     assert low < total < high
 
 
-def test_nees_of_a_free_body():
+@pytest.mark.parametrize("options", LAGS.values(), ids=LAGS)
+def test_nees_of_a_free_body(options):
     body = robot_of(BODY)
     process = {"hull": "0.1 N", "motion": "0.02 m/s"}
     start = [0.1, 0.0, 0.2, 0.3, -0.2, 0.5]
-    total, dof = nees(body, {"hull": "force"}, process, {"hull": "0.1 N"}, ["hull"], 10, 25, start=start)
+    total, dof = nees(body, {"hull": "force"}, process, {"hull": "0.1 N"}, ["hull"], 10, 25, start=start, **options)
     low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], dof)
     assert low < total < high
 
@@ -140,31 +151,37 @@ def test_a_body_that_turns_round_and_round():
     """Rotations pass half a turn: coordinates are changed to others of the same pose, and so is the covariance."""
     body = robot_of(BODY)
     spin = np.array([0.0, 0.0, 0.0, 0.3, 0.0, 6.0])
-    observer = sorosim.Observer(body, "10 ms", noise={"hull": ["1 deg", "1 mm"]}, process={"motion": "0.01 m/s"})
+    noise, process = {"hull": ["1 deg", "1 mm"]}, {"motion": "0.01 m/s"}
+    observer = sorosim.Observer(body, "10 ms", noise=noise, process=process, lag="100 ms")
     sim = sorosim.Stepper(body, "10 ms", substeps=4)
     state = sim.reset(np.zeros(6), spin)
     observer.reset(np.zeros(6), 0.97 * spin, position="5 mm", velocity="3 cm/s")
-    random, changed = np.random.default_rng(1), False
+    random, changed, past, across = np.random.default_rng(1), False, [], []
     for _ in range(250):  # more than two turns
         before, state = state, sim.step()
         changed = changed or np.abs(np.array(state.q) - before.q).max() > 1.0
+        past.append(state)
         g = body.pose(state.q, "hull")
         turn = linalg.expm(np.cross(np.eye(3), np.deg2rad(1.0) * random.standard_normal(3)))
         read = np.eye(4)
         read[:3, :3], read[:3, 3] = g[:3, :3] @ turn, g[:3, 3] + 1e-3 * random.standard_normal(3)
         found = observer.step(None, {"hull": read})
         assert not found.rejected
+        if found.smoothed is not None and np.abs(found.q - found.smoothed.q)[3:].max() > 3.0:
+            across.append(found.smoothed.nees(past[-11].q, past[-11].qd)[0])
     assert changed
     off = found.pose("hull")[0][:3, :3].T @ body.pose(state.q, "hull")[:3, :3]
     assert np.arccos(np.clip(0.5 * (np.trace(off) - 1.0), -1.0, 1.0)) < 0.03
     size, dof = found.nees(state.q, state.qd)
     assert dof == 12
     assert size < stats.chi2.ppf(1.0 - 1e-6, dof)
+    assert len(across) >= 10  # changes of coordinates lie between these states and the last readings of them
+    assert max(across) < stats.chi2.ppf(1.0 - 1e-6, 12)
 
 
 def test_loops_stay_closed():
     robot, link = sorosim.load("hybrid_parallel"), "plate"
-    observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"})
+    observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"}, lag="50 ms")
     observer.reset(position="1 mm", velocity="1 cm/s")
     sim = sorosim.Stepper(robot, "5 ms")
     sim.reset()
@@ -173,10 +190,11 @@ def test_loops_stay_closed():
         state = sim.step()
         p = robot.pose(state.q, link)[:3, 3]
         found = observer.step(None, {link: p + 1e-3 * random.standard_normal(3)})
-        gaps = robot.loop_gaps(found.q)
-        assert max(max(gap) for gap in gaps.values()) < 1e-6
-        A = robot.loop_rows(found.q).A
-        assert np.abs(A @ found.root[: robot.ndof]).max() < 1e-9 * np.abs(found.root[: robot.ndof]).max()
+        for one in filter(None, (found, found.smoothed)):
+            gaps = robot.loop_gaps(one.q)
+            assert max(max(gap) for gap in gaps.values()) < 1e-6
+            A = robot.loop_rows(one.q).A
+            assert np.abs(A @ one.root[: robot.ndof]).max() < 1e-9 * np.abs(one.root[: robot.ndof]).max()
 
 
 def test_rates_follow_coordinates_through_loops():
@@ -201,6 +219,72 @@ def test_rates_follow_coordinates_through_loops():
                 assert (qd - here) / h == pytest.approx(column[n : 2 * n], abs=5e-3 * size)
                 compared += 1
         assert compared
+
+
+def of_batch(F, Q_root, P_0, x_0, readings, sd):
+    """Means and covariances of all states of a linear robot whose first coordinate is read, by one dense problem.
+
+    States are functions of independent normal numbers, of the start and of each step.
+    """
+    n, m, k = len(x_0), len(readings), Q_root.shape[1]
+    X, mean = np.zeros((m + 1, n, n + m * k)), [x_0]
+    X[0, :, :n] = np.linalg.cholesky(P_0)
+    for i in range(m):
+        X[i + 1] = F @ X[i]
+        X[i + 1, :, n + i * k :][:, :k] = Q_root
+        mean.append(F @ mean[-1])
+    mean = np.array(mean)
+    H, e = X[1:, 0] / sd, (readings - mean[1:, 0]) / sd
+    C = np.linalg.inv(np.eye(H.shape[1]) + H.T @ H)
+    return mean + X @ (C @ H.T @ e), X @ C @ np.swapaxes(X, 1, 2)
+
+
+def test_of_a_linear_robot_the_smoother_is_least_squares_over_all_states():
+    robot, sd, dt, n, lag = robot_of(MASS), 2e-3, 0.02, 25, 10
+    observer = sorosim.Observer(
+        robot, dt, {"cart": "force"}, {"cart": "0.2 N", "motion": "0.05 m/s"}, noise=sd, prior={"cart": "0.5 N"},
+        method="smoother", lag=lag * dt,
+    )  # fmt: skip
+    observer.reset([0.02], [0.0], position="1 cm", velocity="3 cm/s")
+    y = np.full((n, 3), np.nan)
+    y[:, 0] = 0.02 * np.cos(0.1 * np.arange(n)) + sd * np.random.default_rng(0).standard_normal(n)
+    motion = observer.run(np.zeros((n, 0)), {"cart": y})
+    sim = sorosim.Stepper(observer.robot, dt, substeps=4)
+    sim.reset([0.0], [0.0])
+    sim.step([0.0, 0.0, 0.0])
+    A, B = sim.linearize()
+    F = np.block([[A, B], [np.zeros((3, 2)), np.eye(3)]])
+    kick = 0.05 * np.sqrt(dt) * np.array([0.5 * dt, 1.0, 0.0, 0.0, 0.0])
+    Q_root = np.column_stack([kick, np.sqrt(dt) * 0.2 * np.eye(5)[:, 2:]])
+    P, x = np.diag([0.01**2, 0.03**2, *[0.25] * 3]), np.array([0.02, 0.0, 0.0, 0.0, 0.0])
+    for k, found in enumerate(motion.states):
+        seen = y[: k + lag, 0]  # until then, or all
+        means, covariances = of_batch(F, Q_root, P, x, seen, sd)
+        size = np.sqrt(np.diag(covariances[k]))
+        assert np.concatenate([found.q, found.qd, found.mean]) == pytest.approx(means[k], abs=1e-9 * size.min())
+        assert found.covariance == pytest.approx(covariances[k], abs=1e-10 * size.min() ** 2, rel=1e-10)
+
+
+def test_later_readings_make_nothing_less_certain(arm):
+    """Of every state the smoother's covariance is the filter's less something positive; nothing later, nothing new."""
+    observer = sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}, noise="1 mm", prior={"arm.tip": "0.1 N"}, lag=0.1)
+    past = [observer.reset(u=[1.0])]
+    sim = sorosim.Stepper(arm, "10 ms", substeps=4)
+    sim.reset(u=[1.0])
+    for k in range(15):
+        seen = arm.pose(sim.step([1.0]).q, "arm")[:3, 3] + (0.05 if k == 12 else 0.0)  # one is wrong
+        past.append(observer.step([1.0], {"arm": seen}))
+    recent = observer.recent()
+    assert len(recent) == 11
+    assert recent[-1].root is past[-1].root
+    assert recent[0].root == pytest.approx(past[-1].smoothed.root)
+    assert [one.rejected for one in recent] == [one.rejected for one in past[-11:]]
+    for one, filtered in zip(recent, past[-11:], strict=True):
+        assert one.t == filtered.t
+        size = np.sqrt(np.diag(filtered.covariance))
+        less = (filtered.covariance - one.covariance) / np.outer(size, size)
+        assert np.linalg.eigvalsh(less).min() > -1e-12
+    assert recent[0].standard_deviations["arm.tip.f_y"] < 0.9 * past[5].standard_deviations["arm.tip.f_y"]
 
 
 def observed(arm, feed, **options):
@@ -228,10 +312,13 @@ def test_late_readings_are_as_if_they_had_come_in_time(arm):
         else:
             observer.step([1.0])
 
-    one, other = observed(arm, in_time), observed(arm, late)
+    one, other = observed(arm, in_time, lag=0.15), observed(arm, late, lag=0.15)
     assert other.q == pytest.approx(one.q, abs=1e-9)
     assert other.mean == pytest.approx(one.mean, abs=1e-9)
     assert other.root == pytest.approx(one.root, abs=1e-8)
+    assert other.smoothed.t == pytest.approx(0.05)
+    assert other.smoothed.q == pytest.approx(one.smoothed.q, abs=1e-9)
+    assert other.smoothed.root == pytest.approx(one.smoothed.root, abs=1e-8)
 
 
 def test_a_reading_that_is_wrong_is_named_and_left_out(arm):
@@ -398,6 +485,7 @@ WRONG = {
         "commands of inputs that are known",
     ),
     "method": (lambda arm: sorosim.Observer(arm, "10 ms", method="ukf"), "ekf"),
+    "lag": (lambda arm: sorosim.Observer(arm, "10 ms", lag="1 ms"), "a time of at least a step"),
     "a number": (lambda arm: sorosim.Observer(arm, "10 ms", {"materials.rubber.young": "1 kPa"}), "an input or a load"),
     "process": (
         lambda arm: sorosim.Observer(arm, "10 ms", process={"tip": 1.0}),

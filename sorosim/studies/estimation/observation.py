@@ -45,6 +45,8 @@ class Observation:
         Readings that were left out as improbable.
     innovations : dict of str to ndarray
         Of each reading, what the robot showed before less what was read [SI].
+    smoothed : Observation or None
+        Of a smoother, what is known now of the state `lag` ago; None until there is one.
     """
 
     robot: Robot
@@ -56,6 +58,7 @@ class Observation:
     root: Array
     rejected: tuple[str, ...] = ()
     innovations: Mapping[str, Array] = field(default_factory=dict)
+    smoothed: Observation | None = field(default=None, repr=False)
 
     @property
     def values(self) -> dict[str, float]:

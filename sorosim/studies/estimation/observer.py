@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -30,9 +30,10 @@ from sorosim.mechanics.robot import Robot, check_robot
 from sorosim.studies.estimation.disturbances import SmoothMotions
 from sorosim.studies.estimation.observation import Observation, ObservedMotion
 from sorosim.studies.estimation.readings import ReadingErrors, is_missing
+from sorosim.studies.estimation.smoothing import Link, linked, smoothed, triangular
 from sorosim.studies.estimation.unknowns import components_of, place_of, unknowns_of, with_inputs
 
-METHODS = ("ekf", "iterated")
+METHODS = ("ekf", "iterated", "smoother")
 # how far random accelerations change velocities in a second, unless `process` says otherwise; what is unknown of a
 # start: places and velocities
 MOTION, RANDOM = "motion", "0.1 m/s"
@@ -43,8 +44,8 @@ SUBSTEPS = 4
 IMPROBABLE = 1e-6
 # corrections of an iterated update: at most, and until they are this part of the deviations
 MOST_CORRECTIONS, SETTLED = 8, 1e-3
-# steps to which late readings may belong
-REMEMBERED = 50
+# steps to which late readings may belong; steps between a state that is smoothed and the last reading of it
+REMEMBERED, LAG = 50, 20
 # of coordinates and rates, by which differences of readings move them
 DIFFERENCE = 1e-5
 
@@ -56,6 +57,11 @@ class Belief(NamedTuple):
     mean: Array
     root: Array
 
+    @property
+    def x(self) -> Array:
+        """[q; qd; mean]."""
+        return np.concatenate([self.state.q, self.state.qd, self.mean])
+
 
 class _Record(NamedTuple):
     """A step that late readings may be added to."""
@@ -63,6 +69,9 @@ class _Record(NamedTuple):
     before: Belief
     u: Array
     readings: tuple[Mapping[Any, Any], ...]
+    link: Link | None = None
+    rejected: tuple[str, ...] = ()
+    innovations: Mapping[str, Array] = {}
 
 
 @public
@@ -80,11 +89,15 @@ class Observer:
         How far what is unknown may go in a second (a random walk): a spread by the names of `unknown`. Default: it
         stays. "motion": how far random accelerations of the whole robot change its velocity in a second. Default:
         0.1 m/s.
-    method : {"ekf", "iterated"}
-        Extended Kalman filter; or with its updates iterated, for readings that are far from linear.
+    method : {"ekf", "iterated", "smoother"}
+        Extended Kalman filter; or with its updates iterated, for readings that are far from linear; or followed by a
+        smoother: what later readings tell of the state `lag` ago is known too.
     substeps : int
         Steps of the integrator in dt. They begin anew after each update, and motions that they do not resolve are
         damped: inertial sensors see these, and need more steps than markers. Default: 4.
+    lag : float or str, optional
+        How long after a state readings still tell of it [s], to the nearest step. A step then costs as many
+        factorisations more as there are steps in it. Default: 20 steps of the smoother; of other methods none.
 
     Notes
     -----
@@ -105,7 +118,7 @@ class Observer:
     def __init__(
         self, robot: Robot, dt: Number, unknown: Any = None, process: Mapping[str, Any] | None = None,
         method: str = "ekf", *, noise: Any = None, prior: Mapping[Any, Any] | None = None,
-        substeps: int = SUBSTEPS,
+        substeps: int = SUBSTEPS, lag: Number | None = None,
     ) -> None:  # fmt: skip
         self._given = check_robot(robot)
         self.method = choice("method", method, METHODS)
@@ -121,6 +134,7 @@ class Observer:
         driven = robot.description.simulate.get("driven")  # the whole robot has no such block
         self._sim = Stepper(whole, dt, driven=driven, substeps=substeps, tolerance=ROLLOUT_TOLERANCE)
         self.dt, self.steps = self._sim.dt, self._sim._steps
+        self._lag = self._steps_in(lag)
         if self.steps.varies:
             raise InputError("robot", "one whose driven coordinates stay", "one whose file moves them")
         if self.steps.system.n_strains:
@@ -135,6 +149,20 @@ class Observer:
         self._records: tuple[_Record, ...] = ()
         self._belief: Belief | None = None
         self._now: Observation | None = None
+
+    def _steps_in(self, lag: Number | None) -> int:
+        """Steps after which a state is smoothed; 0: it is not."""
+        if lag is None:
+            return LAG if self.method == "smoother" else 0
+        steps = round((time := amount("lag", lag, "time")) / self.dt) if lag == lag else 0
+        if not steps >= 1:
+            raise InputError("lag", f"a time of at least a step, {self.dt:g} s", f"{time:g} s")
+        return steps
+
+    @property
+    def lag(self) -> float:
+        """How long after a state readings still tell of it [s]; 0: a filter's states are of the readings until then."""
+        return self._lag * self.dt
 
     def _noises(self, noise: Any) -> Any:
         """Noise of readings by place or sensor, whose names are right."""
@@ -201,11 +229,11 @@ class Observer:
             own = slice(at, at + k)
             root[own, root.shape[1] - len(root) + at :][:, :k] = np.linalg.inv(one.root)
             at += k
-        root = _triangular(root)
+        root = triangular(root)
         if self.robot.n_multipliers:
             root = self._along_loops(np.array(state.q), np.array(state.qd), root)
         self._records, self._belief = (), Belief(state, mean, root)
-        return self._shown(self._belief, [], {})
+        return self._shown((), {})
 
     def _along_loops(self, q: Array, qd: Array, root: Array) -> Array:
         """A root of a covariance as loops have it: where rates follow coordinates, theirs do."""
@@ -225,14 +253,47 @@ class Observer:
         out[self._inputs] = mean
         return out
 
-    def _shown(self, belief: Belief, rejected: Sequence[str], innovations: Mapping[str, Array]) -> Observation:
+    def _shown(self, rejected: Sequence[str], innovations: Mapping[str, Array]) -> Observation:
+        """What is known now, and of the state `lag` ago."""
+        assert self._belief is not None
+        past = None
+        if 0 < self._lag <= len(self._records):
+            *_, begin = self._backwards()
+            past = self._past(*begin)
+        self._now = self._observation(self._belief, rejected, innovations, past)
+        return self._now
+
+    def _observation(
+        self, belief: Belief, rejected: Sequence[str] = (), innovations: Mapping[str, Array] | None = None,
+        smoothed: Observation | None = None,
+    ) -> Observation:  # fmt: skip
         state = belief.state
         copies = np.array(state.q), np.array(state.qd), belief.mean.copy(), belief.root.copy()
         q, qd, mean, root = copies
-        self._now = Observation(
-            self.robot, state.t, q, qd, self.names, mean, root, tuple(dict.fromkeys(rejected)), dict(innovations)
-        )
-        return self._now
+        told = tuple(dict.fromkeys(rejected))
+        return Observation(self.robot, state.t, q, qd, self.names, mean, root, told, dict(innovations or {}), smoothed)
+
+    def _backwards(self) -> Iterator[tuple[int, Array, Array]]:
+        """What later readings tell of the beliefs before steps, from the last one to that `lag` ago.
+
+        Numbers of the steps, means and roots of z.
+        """
+        records, first = self._records, max(len(self._records) - self._lag, 0)
+        links = [one.link for one in records[first:] if one.link is not None]
+        for k, (z, root) in zip(reversed(range(first, len(records))), smoothed(links), strict=True):
+            yield k, z, root
+
+    def _past(self, k: int, z: Array, root: Array) -> Observation:
+        """What is known of the state before a step."""
+        belief, led = self._records[k].before, self._records[k - 1] if k else None
+        found = self._at(belief, belief.x + belief.root @ z, belief.root @ root)
+        return self._observation(found, *((led.rejected, led.innovations) if led else ()))
+
+    def recent(self) -> tuple[Observation, ...]:
+        """What all readings tell of the states of the last `lag`, in their order, this one the last."""
+        now = self.state
+        before = [self._past(*one) for one in self._backwards()] if self._lag else []
+        return (*reversed(before), now)
 
     @property
     def state(self) -> Observation:
@@ -273,13 +334,13 @@ class Observer:
             for t, readings in sorted((late or {}).items()):
                 first = min(first, self._take_late(records, t, readings))
             records.append(_Record(self._belief, self._given.inputs(u), (deepcopy(dict(y)),) if y else ()))
-            belief, rejected, innovations = records[first].before, list[str](), dict[str, Array]()
+            belief, rejected = records[first].before, list[str]()
             for k in range(first, len(records)):
                 records[k] = records[k]._replace(before=belief)
-                belief, out, innovations = self._moved(records[k])
-                rejected += out
-            self._belief, self._records = belief, tuple(records[-REMEMBERED:])
-            return self._shown(belief, rejected, innovations)
+                belief, records[k] = self._moved(records[k])
+                rejected += records[k].rejected
+            self._belief, self._records = belief, tuple(records[-max(REMEMBERED, self._lag + 1) :])
+            return self._shown(rejected, records[-1].innovations)
         except BaseException:
             self._belief, self._records, self._now = before
             raise
@@ -296,8 +357,8 @@ class Observer:
         records[k] = records[k]._replace(readings=(*records[k].readings, deepcopy(dict(readings))))
         return k
 
-    def _moved(self, record: _Record) -> tuple[Belief, list[str], dict[str, Array]]:
-        """A step and its readings: what is known then, readings that were left out, and innovations."""
+    def _moved(self, record: _Record) -> tuple[Belief, _Record]:
+        """What is known after a step and its readings, and the step with what it was told."""
         before, n, m = record.before, self.robot.ndof, len(record.before.mean)
         if self._sim.state is not before.state:
             self._sim.state = before.state
@@ -306,12 +367,17 @@ class Observer:
         F = np.zeros((2 * n + m, 2 * n + m))
         F[: 2 * n, : 2 * n], F[: 2 * n, 2 * n :] = A, B[:, self._inputs]
         F[2 * n :, 2 * n :] = np.eye(m)
-        root = _triangular(np.hstack([F @ before.root, self._disturbances(np.array(state.q))]))
+        root = np.hstack([F @ before.root, self._disturbances(np.array(state.q))])
+        link: Link | None = None
+        if self._lag:
+            root, link = linked(root)
+        else:
+            root = triangular(root)
         belief, rejected, innovations = Belief(state, before.mean, root), list[str](), dict[str, Array]()
         for readings in record.readings:
-            belief, out, found = self._updated(belief, readings)
+            belief, link, out, found = self._updated(belief, link, readings)
             rejected, innovations = [*rejected, *out], {**innovations, **found}
-        return belief, rejected, innovations
+        return belief, record._replace(link=link, rejected=tuple(rejected), innovations=innovations)
 
     def _disturbances(self, q: Array) -> Array:
         """Root of the covariance of what a step adds: random accelerations, and random walks."""
@@ -325,13 +391,15 @@ class Observer:
 
     # -- readings ----------------------------------------------------------------------------------------------------
 
-    def _updated(self, belief: Belief, y: Mapping[Any, Any]) -> tuple[Belief, list[str], dict[str, Array]]:
-        """What is known with readings, names of those that were left out, and innovations."""
+    def _updated(
+        self, belief: Belief, link: Link | None, y: Mapping[Any, Any]
+    ) -> tuple[Belief, Link | None, list[str], dict[str, Array]]:
+        """What is known with readings, the link to that, names of readings that were left out, and innovations."""
         given = {key: value for key, value in y.items() if not is_missing(value)}
         if not given:
-            return belief, [], {}
+            return belief, link, [], {}
         readings = self._readings_of(given)
-        x = np.concatenate([belief.state.q, belief.state.qd, belief.mean])
+        x = belief.x
         e, H = self._errors(readings, belief, x)
         innovations, doubtful = readings.natural(e), self._doubtful(readings, belief, e, H)
         counted = np.ones(len(e), dtype=bool)
@@ -342,10 +410,11 @@ class Observer:
         for name in doubtful:
             counted[readings.rows[name]] = False
         if not counted.any():
-            return belief, doubtful, innovations
+            return belief, link, doubtful, innovations
         z, R, _ = self._corrected(readings, belief, e, H, counted)
         root = linalg.solve_triangular(R, belief.root.T, trans="T").T
-        return self._at(belief, x + belief.root @ z, root), doubtful, innovations
+        link = None if link is None else link.updated(z, R)
+        return self._at(belief, x + belief.root @ z, root), link, doubtful, innovations
 
     def _doubtful(self, readings: ReadingErrors, belief: Belief, e: Array, H: Array) -> list[str]:
         """Names of readings that are improbable."""
@@ -361,7 +430,7 @@ class Observer:
         self, readings: ReadingErrors, belief: Belief, e: Array, H: Array, counted: Mask
     ) -> tuple[Array, Array, float]:
         """The most probable z of x + S z, R of the covariance S (R^T R)^-1 S^T there, and what it costs."""
-        x = np.concatenate([belief.state.q, belief.state.qd, belief.mean])
+        x = belief.x
         z = np.zeros(belief.root.shape[1])
         for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
             C, r = H[counted] @ belief.root, e[counted]
@@ -369,7 +438,7 @@ class Observer:
             # least |z'|^2 + |r + C (z' - z)|^2
             after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (r - C @ z), trans="T"))
             done, z = np.abs(after - z).max() < SETTLED, after
-            if done or self.method == "ekf":
+            if done or self.method != "iterated":
                 break
             e, H = self._errors(readings, belief, x + belief.root @ z)
         return np.asarray(z), np.asarray(R), float(z @ z + e[counted] @ e[counted])
@@ -446,6 +515,8 @@ class Observer:
     def run(self, u: ArrayLike, y: Mapping[Any, ArrayLike]) -> ObservedMotion:
         """Observe a recorded motion, from where the observer is.
 
+        Of a smoother all states are of the readings until `lag` after them, or until the end.
+
         Parameters
         ----------
         u : (N, n_actuators) array_like
@@ -473,21 +544,21 @@ class Observer:
                 first = tuple(np.argwhere(wrong)[0].tolist())
                 raise InputError(f"{name}, row {first[0]}", "finite numbers", f"{table[first]:g}")
         found = [self.state]
+
+        def motion() -> ObservedMotion:
+            last = self.recent()[-len(found) :]
+            states = (*found[: len(found) - len(last)], *last)
+            return ObservedMotion(self, states, np.vstack([rows[:1], rows[: len(found) - 1]]))
+
         for k, command in enumerate(rows):
             given = {key: _with_gaps(values[k]) for key, values in columns.items()}
             try:
                 found.append(self.step(command, given))
             except ConvergenceError as error:
-                partial = ObservedMotion(self, tuple(found), np.vstack([rows[:1], rows[:k]]))
-                raise ConvergenceError(f"Observer, step {k + 1} of {len(rows)}: {error}", partial) from error
-        return ObservedMotion(self, tuple(found), np.vstack([rows[:1], rows]))
-
-
-def _triangular(root: Array) -> Array:
-    """The square, lower triangular S of S S^T = root root^T."""
-    n = len(root)
-    wide = root if root.shape[1] >= n else np.hstack([root, np.zeros((n, n - root.shape[1]))])
-    return np.asarray(linalg.qr(wide.T, mode="r")[0][:n].T)
+                raise ConvergenceError(f"Observer, step {k + 1} of {len(rows)}: {error}", motion()) from error
+            if (past := found[-1].smoothed) is not None and len(found) > self._lag:
+                found[-1 - self._lag] = past
+        return motion()
 
 
 def _with_gaps(row: Array) -> Any:
