@@ -257,7 +257,7 @@ class Stepper:
         A : (2 ndof, 2 ndof) ndarray
             Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. What a -
             qdd is, the method's own accelerations beyond those of the robot, accelerations to which stiff parts keep,
-            and strains of Maxwell elements are kept constant.
+            and strains of Maxwell elements at its begin are kept constant.
         B : (2 ndof, n_actuators) ndarray
             By the inputs.
 
@@ -266,23 +266,31 @@ class Stepper:
         InputError
             No step since the reset; loads that Python computes.
         """
+        A, B = self._linearize_with_strains()
+        n = 2 * self.robot.ndof
+        return A[:n, :n], B[:n]
+
+    def _linearize_with_strains(self) -> tuple[Array, Array]:
+        """As `linearize`, of the state [q; qd; strain], with the strains of Maxwell elements."""
         if self._last is None:
             raise InputError("Stepper.linearize", "a step before", "none since the reset or the change of the state")
         self._steps.warn_of_tolerance(STEP_TOLERANCE)
         segment, inputs, before, fresh, change = self._last
-        n, n_inputs = self.robot.ndof, len(before)
-        size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
+        n, n_strains, n_inputs = self.robot.ndof, self._steps.system.n_strains, len(before)
+        n_states = 2 * n + n_strains
+        size, free = n_states + n_inputs, np.diag(~self._steps.system.partition.mask)
         tangent, u_tangent = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
-        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, self._steps.system.n_strains))
+        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, n_strains))
         tangent[:n, begins.Q] = tangent[n : 2 * n, begins.QD] = free
-        u_tangent[2 * n :, 0] = np.eye(n_inputs)
+        strains[2 * n : n_states] = np.eye(n_strains)
+        u_tangent[n_states:, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
             strains, u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
         )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
-        columns = tangents.reshape(size, 2 * n).T
-        return columns[:, : 2 * n], columns[:, 2 * n :]
+        columns = np.hstack([tangents.reshape(size, 2 * n), strains]).T
+        return columns[:, :n_states], columns[:, n_states:]
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""
