@@ -301,7 +301,8 @@ class Stepper:
 
     def _by_numbers(self, by: Sensitivities) -> Array:
         """Derivatives (2 ndof + n_strains, n) of the end of the last step, which began anew, by numbers of the file."""
-        assert self._last is not None and self._last.fresh
+        assert self._last is not None
+        assert self._last.fresh
         segment, inputs, before, fresh, change = self._last
 
         def derive(kernel: Any, segment: Segment, u: Array, *arguments: object) -> None:
