@@ -294,6 +294,7 @@ RESULTS = Registry(
         "sweep": "sorosim.studies.sweeps.result:SweepResult",
         "fit": "sorosim.studies.fitting.fit:Fit",
         "estimate": "sorosim.studies.estimation.result:Estimate",
+        "observed motion": "sorosim.studies.estimation.observation:ObservedMotion",
         "optimal motion": "sorosim.studies.control.optimal:OptimalMotion",
         "design": "sorosim.studies.design.design:Design",
     },

@@ -13,6 +13,7 @@ import sorosim
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.connect.cli.main import main
 from sorosim.files import load_text
+from sorosim.studies.estimation.moving import Belief
 
 ARM = """
 sorosim: 1
@@ -58,13 +59,18 @@ def arm():
 
 def disturbed(observer, sim, state, u, random):
     """The next state of a robot under the random accelerations that an observer expects."""
-    sim.state = replace(state, memory=None)
+    sim._begin_at(state)
     after = sim.step(u)
     kicks = observer._disturbances(np.array(after.q))
-    n = observer.robot.ndof
     d = kicks @ random.standard_normal(kicks.shape[1])
-    q, qd = np.array(after.q) + d[:n], np.array(after.qd) + d[n : 2 * n]
-    return replace(after, q=q, qd=qd, memory=None)
+    return moved_by(after, d)
+
+
+def moved_by(state, d):
+    """A state that is moved by the first entries of d, as observers order them."""
+    n = len(state.q)
+    strain = None if state.strain is None else np.array(state.strain) + d[2 * n : 2 * n + len(state.strain)]
+    return replace(state, q=np.array(state.q) + d[:n], qd=np.array(state.qd) + d[n : 2 * n], strain=strain)
 
 
 def test_of_a_linear_robot_it_is_the_kalman_filter():
@@ -96,75 +102,196 @@ def test_of_a_linear_robot_it_is_the_kalman_filter():
 
 
 def nees(robot, unknown, process, prior, read, n, n_steps, u=None, start="equilibrium", noise=1e-3, seed=0, **options):
-    """NEES (n,) of state and unknowns after some steps, under disturbances and noise as an observer expects them."""
-    random, out = np.random.default_rng(seed), []
+    """NEES and its degrees of freedom of state and unknowns after some steps, and `lag` before, of n runs together.
+
+    Disturbances and noise are as an observer expects them.
+    """
+    random, out, known = np.random.default_rng(seed), [], options.pop("known", {})
     observer = sorosim.Observer(robot, "10 ms", unknown, process, noise=noise, prior=prior, **options)
-    sim = sorosim.Stepper(observer.robot, "10 ms", substeps=4)
-    n_q = robot.ndof
     for _ in range(n):
-        first = observer.reset(start, u=u, position="2 mm", velocity="2 cm/s")
+        first = observer.reset(start, u=u, position="2 mm", velocity="2 cm/s", **known)
         error = first.root @ random.standard_normal(first.root.shape[1])
+        m, k = len(first.mean), len(first.numbers)
+        values = first.mean + error[len(error) - m :]
+        numbers = dict(zip(first.numbers, values[m - k :].tolist(), strict=True))
+        real = observer.robot.with_values(numbers) if k else observer.robot
+        sim = sorosim.Stepper(real, "10 ms", substeps=4, driven=robot.description.simulate.get("driven"))
         inputs = np.zeros(robot.engine.n_actuators) if u is None else np.asarray(u, dtype=float)
-        load = first.mean + error[2 * n_q :]
-        whole = np.concatenate([inputs, load])
-        state = sim.reset(first.q + error[:n_q], first.qd + error[n_q : 2 * n_q], u=whole)
+        sim.reset(first.q, first.qd, u=np.concatenate([inputs, values[: m - k]]))
+        state, truth = moved_by(replace(sim.state, strain=first.strain), error), []
         for _ in range(n_steps):
-            state = disturbed(observer, sim, state, whole, random)
-            load = load + np.sqrt(observer.dt) * observer._walk * random.standard_normal(len(load))
-            whole = np.concatenate([inputs, load])
-            places = {key: observer.robot.pose(state.q, *key)[:3, 3] if isinstance(key, tuple)
-                      else observer.robot.pose(state.q, key)[:3, 3] for key in read}  # fmt: skip
+            state = disturbed(observer, sim, state, np.concatenate([inputs, values[: m - k]]), random)
+            values = values + np.sqrt(observer.dt) * observer._walk * random.standard_normal(m)
+            places = {(link, s): real.pose(state.q, link, s=s)[:3, 3] for link, s in read}
             found = observer.step(inputs, {key: p + noise * random.standard_normal(3) for key, p in places.items()})
-        out.append(found.nees(state.q, state.qd, dict(zip(observer.names, load.tolist(), strict=True))))
+            strain = () if state.strain is None else state.strain
+            truth.append((state.q, state.qd, dict(zip(observer.names, values.tolist(), strict=True)), strain))
+        out.append([one.nees(*truth[round(one.t / observer.dt) - 1]) for one in (found, found.smoothed)])
     return np.sum(out, axis=0)
 
 
+def assert_consistent(found):
+    """Sums of NEES of independent runs are chi-squared; bounds that one in a million passes."""
+    for total, dof in found:
+        low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], dof)
+        assert low < total < high
+
+
 def test_nees_of_an_arm(arm):
-    total, dof = nees(arm, {"arm.tip": "force"}, {"arm.tip": "0.05 N", "motion": "0.05 m/s"}, {"arm.tip": "0.05 N"},
-                      ["arm"], 10, 25, u=[1.0])  # fmt: skip
-    # runs are independent, and the sum of all is chi-squared; bounds that one run in a million passes
-    low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], dof)
-    assert low < total < high
+    spreads, process = {"arm.tip": "0.05 N"}, {"arm.tip": "0.05 N", "motion": "0.05 m/s"}
+    read = [("arm", 1.0)]
+    assert_consistent(nees(arm, {"arm.tip": "force"}, process, spreads, read, 10, 25, u=[1.0], lag="120 ms"))
 
 
 def test_nees_of_a_free_body():
     body = robot_of(BODY)
     process = {"hull": "0.1 N", "motion": "0.02 m/s"}
     start = [0.1, 0.0, 0.2, 0.3, -0.2, 0.5]
-    total, dof = nees(body, {"hull": "force"}, process, {"hull": "0.1 N"}, ["hull"], 10, 25, start=start)
-    low, high = stats.chi2.ppf([5e-7, 1.0 - 5e-7], dof)
-    assert low < total < high
+    read = [("hull", 1.0)]
+    assert_consistent(
+        nees(body, {"hull": "force"}, process, {"hull": "0.1 N"}, read, 10, 25, start=start, lag="120 ms")
+    )
+
+
+RELAXING = ARM.replace("damping: 300 Pa*s", "damping: 100 Pa*s, relaxation: {terms: [{share: 0.5, time: 50 ms}]}")
+LOADED = ARM.replace("actuators:", """  load: {parent: arm, body: {sphere: {radius: 1 cm}, mass: 20 g}}
+actuators:""")  # fmt: skip
+BASE = "  base: {joint: {revolute: {axis: [0, 0, 1]}}, body: {sphere: {radius: 2 cm}, mass: 1 kg}}\n"
+DRIVEN = ARM.replace("  arm:\n", BASE + "  arm:\n    parent: base\n")
+SWUNG = DRIVEN + "simulate: {driven: {base: 0.4*sin(6*t)}}\n"
+FORCE = {"arm.tip": "0.05 N"}
+NEES = {
+    "numbers": (LOADED, {**FORCE, "materials.rubber.young": "30 kPa", "links.load.body.mass": "3 g"}, {}),
+    "a material that relaxes": (RELAXING, FORCE, {"known": {"unrelaxed": 0.2}}),
+    "one that is not relaxed": (
+        RELAXING.replace("terms:", "equilibria: instantaneous, terms:"),
+        FORCE,
+        {"known": {"unrelaxed": 0.2}},
+    ),
+    "a base that is driven": (SWUNG, FORCE, {"start": None}),
+}
+
+
+@pytest.mark.parametrize("case", [pytest.param("numbers", marks=pytest.mark.slow), *list(NEES)[1:]])
+def test_nees_of(case):
+    text, prior, options = NEES[case]
+    what, read = {name: "force" if name == "arm.tip" else None for name in prior}, [("arm", 1.0), ("arm", 0.5)]
+    process = {"arm.tip": "0.05 N", "motion": "0.05 m/s"}
+    assert_consistent(nees(robot_of(text), what, process, prior, read, 8, 15, u=[1.0], lag="100 ms", **options))
+
+
+def test_an_unknown_payload_is_found():
+    """A mass of 25 g at the tip where the file says 20: of readings of a motion, whose robot changes with it."""
+    robot, path = robot_of(LOADED), "links.load.body.mass"
+    observer = sorosim.Observer(robot, "10 ms", [path], process={"motion": "2 cm/s"}, prior={path: "5 g"}, noise="1 mm")
+    first = observer.reset("equilibrium", u=[1.0])
+    assert first.values[path] == 0.02
+    real = robot.with_values({path: "25 g"})
+    sim, random = sorosim.Stepper(real, "10 ms", substeps=4), np.random.default_rng(4)
+    sim.reset("equilibrium", u=[1.0])
+    for k in range(30):
+        seen = real.pose(sim.step([1.0 + 0.5 * (k > 3)]).q, "arm")[:3, 3] + 1e-3 * random.standard_normal(3)
+        found = observer.step([1.0 + 0.5 * (k > 3)], {"arm": seen})
+    sd = found.standard_deviations[path]
+    assert sd < 0.3 * first.standard_deviations[path]
+    assert abs(found.values[path] - 0.025) < 4.0 * sd
+    assert sorosim.scalars(found.robot)[path] == found.values[path]
+    assert found.robot is observer.robot
+
+
+def test_numbers_stay_within_what_the_file_accepts():
+    """Readings that no positive mass explains."""
+    robot, path = robot_of(MASS), "links.cart.body.mass"
+    observer = sorosim.Observer(robot, "60 ms", [path], process={"motion": 0.0}, prior={path: 0.5}, noise="1 mm")
+    observer.reset([0.05], [0.0], position="0 m", velocity="0 m/s")
+    found = observer.step(None, {"cart": [0.0415, 0.0, 0.0]})
+    assert not found.rejected
+    assert 0.0 < found.values[path] < 1e-3  # the linear estimate is below zero
+    assert 0.0 < observer.step().values[path] < 1e-3
+
+
+IMU = {"arm": [0.3, 0.01, -0.02], "gyro": [0.1, 0.2, 0.1, 0.5, 0.4, 9.0]}
+SLOPES = {
+    "an arm": (ARM, ["arm.tip", "pull"], IMU),
+    "numbers": (LOADED, ["arm.tip", "links.load.body.mass", "materials.rubber.young", "links.arm.rod.length"], IMU),
+    "a material that relaxes": (RELAXING, ["arm.tip", "materials.rubber.young"], IMU),
+    "a base that is driven": (SWUNG, ["arm.tip", "links.base.body.mass"], IMU),
+    "loops": ("four_bar", ["parameters.long", "parameters.bar.density"], {"right": [0.1, 0.1, 0.1]}),
+}
+
+
+@pytest.mark.parametrize("case", list(SLOPES))
+def test_derivatives_of_steps_and_readings_are_those_of_differences(case):
+    """Along random directions of what is known: of states before a step, after it, and of errors of readings."""
+    text, unknown, seen = SLOPES[case]
+    robot = robot_of(text) if "\n" in text else sorosim.load(text)
+    seen = seen if "\n" in text else {robot.description.links[-1].name: [0.1, 0.1, 0.1]}
+    numbers, spread = sorosim.scalars(robot), {"arm.tip": "0.1 N", "pull": "0.1 N"}
+    prior = {name: spread.get(name) or 0.03 * numbers[name] for name in unknown}
+    what = {name: "force" if name == "arm.tip" else None for name in unknown}
+    noise = {key: 1.0 for key in seen if key != "gyro"}
+    observer = sorosim.Observer(robot, "5 ms", what, prior=prior, noise=noise)
+    u = np.ones(robot.engine.n_actuators)
+    observer.reset(u=u, velocity="10 cm/s", **({} if case != "a material that relaxes" else {"unrelaxed": 0.3}))
+    for _ in range(3):
+        observer.step(u)
+    moving, belief, random = observer._moving, observer._belief, np.random.default_rng(0)
+    belief = moving.closed(belief, belief.x, belief.root)
+    x = belief.x
+    _, F = moving.move(belief, u, None)
+    H = moving.errors(seen, belief, x)[1]
+    for _ in range(3):
+        column = belief.root @ random.standard_normal(len(x))
+
+        def moved(h, column=column):
+            there = moving.closed(belief, x + h * column, belief.root)
+            state, _ = moving.move(there, u, None)
+            after = Belief(state, there.mean, there.root).x
+            return there.x, after, moving.errors(seen, there, there.x)[0]
+
+        h = 1e-3
+        steps = {a: moved(a * h) for a in (-2, -1, 1, 2)}
+        found = [(8.0 * (p - m) - (pp - mm)) / (12.0 * h) for mm, m, p, pp in zip(*steps.values(), strict=True)]
+        for slope, expected in zip(found, (column, F @ column, H @ column), strict=True):
+            size = np.abs(expected).max()
+            assert slope == pytest.approx(expected, abs=2e-5 * size, rel=1e-4)
 
 
 def test_a_body_that_turns_round_and_round():
     """Rotations pass half a turn: coordinates are changed to others of the same pose, and so is the covariance."""
     body = robot_of(BODY)
     spin = np.array([0.0, 0.0, 0.0, 0.3, 0.0, 6.0])
-    observer = sorosim.Observer(body, "10 ms", noise={"hull": ["1 deg", "1 mm"]}, process={"motion": "0.01 m/s"})
+    noise, process = {"hull": ["1 deg", "1 mm"]}, {"motion": "0.01 m/s"}
+    observer = sorosim.Observer(body, "10 ms", noise=noise, process=process, lag="100 ms")
     sim = sorosim.Stepper(body, "10 ms", substeps=4)
     state = sim.reset(np.zeros(6), spin)
     observer.reset(np.zeros(6), 0.97 * spin, position="5 mm", velocity="3 cm/s")
-    random, changed = np.random.default_rng(1), False
+    random, changed, past, across = np.random.default_rng(1), False, [], []
     for _ in range(250):  # more than two turns
         before, state = state, sim.step()
         changed = changed or np.abs(np.array(state.q) - before.q).max() > 1.0
+        past.append(state)
         g = body.pose(state.q, "hull")
         turn = linalg.expm(np.cross(np.eye(3), np.deg2rad(1.0) * random.standard_normal(3)))
         read = np.eye(4)
         read[:3, :3], read[:3, 3] = g[:3, :3] @ turn, g[:3, 3] + 1e-3 * random.standard_normal(3)
         found = observer.step(None, {"hull": read})
         assert not found.rejected
+        if found.smoothed is not None and np.abs(found.q - found.smoothed.q)[3:].max() > 3.0:
+            across.append(found.smoothed.nees(past[-11].q, past[-11].qd)[0])
     assert changed
     off = found.pose("hull")[0][:3, :3].T @ body.pose(state.q, "hull")[:3, :3]
     assert np.arccos(np.clip(0.5 * (np.trace(off) - 1.0), -1.0, 1.0)) < 0.03
     size, dof = found.nees(state.q, state.qd)
     assert dof == 12
     assert size < stats.chi2.ppf(1.0 - 1e-6, dof)
+    assert len(across) >= 10  # changes of coordinates lie between these states and the last readings of them
+    assert max(across) < stats.chi2.ppf(1.0 - 1e-6, 12)
 
 
 def test_loops_stay_closed():
     robot, link = sorosim.load("hybrid_parallel"), "plate"
-    observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"})
+    observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"}, lag="50 ms")
     observer.reset(position="1 mm", velocity="1 cm/s")
     sim = sorosim.Stepper(robot, "5 ms")
     sim.reset()
@@ -173,10 +300,11 @@ def test_loops_stay_closed():
         state = sim.step()
         p = robot.pose(state.q, link)[:3, 3]
         found = observer.step(None, {link: p + 1e-3 * random.standard_normal(3)})
-        gaps = robot.loop_gaps(found.q)
-        assert max(max(gap) for gap in gaps.values()) < 1e-6
-        A = robot.loop_rows(found.q).A
-        assert np.abs(A @ found.root[: robot.ndof]).max() < 1e-9 * np.abs(found.root[: robot.ndof]).max()
+        for one in filter(None, (found, found.smoothed)):
+            gaps = robot.loop_gaps(one.q)
+            assert max(max(gap) for gap in gaps.values()) < 1e-6
+            A = robot.loop_rows(one.q).A
+            assert np.abs(A @ one.root[: robot.ndof]).max() < 1e-9 * np.abs(one.root[: robot.ndof]).max()
 
 
 def test_rates_follow_coordinates_through_loops():
@@ -185,7 +313,7 @@ def test_rates_follow_coordinates_through_loops():
     observer = sorosim.Observer(robot, "1 ms", noise="1 m", process={"motion": "0 m/s"}, substeps=1)
     start = robot.initial_q
     rates = closed_rates(robot, start, np.array([5.0, 0.0, 0.0]), np.arange(3))
-    n, free = robot.ndof, observer._free
+    n, free = robot.ndof, observer._moving.free
     observer.reset(start, rates, position="1 mm", velocity="0 m/s")
     for read in (None, {robot.description.links[-1].name: [None, None, 0.0]}):
         found = observer.step(None, read)
@@ -201,6 +329,72 @@ def test_rates_follow_coordinates_through_loops():
                 assert (qd - here) / h == pytest.approx(column[n : 2 * n], abs=5e-3 * size)
                 compared += 1
         assert compared
+
+
+def of_batch(F, Q_root, P_0, x_0, readings, sd):
+    """Means and covariances of all states of a linear robot whose first coordinate is read, by one dense problem.
+
+    States are functions of independent normal numbers, of the start and of each step.
+    """
+    n, m, k = len(x_0), len(readings), Q_root.shape[1]
+    X, mean = np.zeros((m + 1, n, n + m * k)), [x_0]
+    X[0, :, :n] = np.linalg.cholesky(P_0)
+    for i in range(m):
+        X[i + 1] = F @ X[i]
+        X[i + 1, :, n + i * k :][:, :k] = Q_root
+        mean.append(F @ mean[-1])
+    mean = np.array(mean)
+    H, e = X[1:, 0] / sd, (readings - mean[1:, 0]) / sd
+    C = np.linalg.inv(np.eye(H.shape[1]) + H.T @ H)
+    return mean + X @ (C @ H.T @ e), X @ C @ np.swapaxes(X, 1, 2)
+
+
+def test_of_a_linear_robot_the_smoother_is_least_squares_over_all_states():
+    robot, sd, dt, n, lag = robot_of(MASS), 2e-3, 0.02, 25, 10
+    observer = sorosim.Observer(
+        robot, dt, {"cart": "force"}, {"cart": "0.2 N", "motion": "0.05 m/s"}, noise=sd, prior={"cart": "0.5 N"},
+        method="smoother", lag=lag * dt,
+    )  # fmt: skip
+    observer.reset([0.02], [0.0], position="1 cm", velocity="3 cm/s")
+    y = np.full((n, 3), np.nan)
+    y[:, 0] = 0.02 * np.cos(0.1 * np.arange(n)) + sd * np.random.default_rng(0).standard_normal(n)
+    motion = observer.run(np.zeros((n, 0)), {"cart": y})
+    sim = sorosim.Stepper(observer.robot, dt, substeps=4)
+    sim.reset([0.0], [0.0])
+    sim.step([0.0, 0.0, 0.0])
+    A, B = sim.linearize()
+    F = np.block([[A, B], [np.zeros((3, 2)), np.eye(3)]])
+    kick = 0.05 * np.sqrt(dt) * np.array([0.5 * dt, 1.0, 0.0, 0.0, 0.0])
+    Q_root = np.column_stack([kick, np.sqrt(dt) * 0.2 * np.eye(5)[:, 2:]])
+    P, x = np.diag([0.01**2, 0.03**2, *[0.25] * 3]), np.array([0.02, 0.0, 0.0, 0.0, 0.0])
+    for k, found in enumerate(motion.states):
+        seen = y[: k + lag, 0]  # until then, or all
+        means, covariances = of_batch(F, Q_root, P, x, seen, sd)
+        size = np.sqrt(np.diag(covariances[k]))
+        assert np.concatenate([found.q, found.qd, found.mean]) == pytest.approx(means[k], abs=1e-9 * size.min())
+        assert found.covariance == pytest.approx(covariances[k], abs=1e-10 * size.min() ** 2, rel=1e-10)
+
+
+def test_later_readings_make_nothing_less_certain(arm):
+    """Of every state the smoother's covariance is the filter's less something positive; nothing later, nothing new."""
+    observer = sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}, noise="1 mm", prior={"arm.tip": "0.1 N"}, lag=0.1)
+    past = [observer.reset(u=[1.0])]
+    sim = sorosim.Stepper(arm, "10 ms", substeps=4)
+    sim.reset(u=[1.0])
+    for k in range(15):
+        seen = arm.pose(sim.step([1.0]).q, "arm")[:3, 3] + (0.05 if k == 12 else 0.0)  # one is wrong
+        past.append(observer.step([1.0], {"arm": seen}))
+    recent = observer.recent()
+    assert len(recent) == 11
+    assert recent[-1].root is past[-1].root
+    assert recent[0].root == pytest.approx(past[-1].smoothed.root)
+    assert [one.rejected for one in recent] == [one.rejected for one in past[-11:]]
+    for one, filtered in zip(recent, past[-11:], strict=True):
+        assert one.t == filtered.t
+        size = np.sqrt(np.diag(filtered.covariance))
+        less = (filtered.covariance - one.covariance) / np.outer(size, size)
+        assert np.linalg.eigvalsh(less).min() > -1e-12
+    assert recent[0].standard_deviations["arm.tip.f_y"] < 0.9 * past[5].standard_deviations["arm.tip.f_y"]
 
 
 def observed(arm, feed, **options):
@@ -228,10 +422,13 @@ def test_late_readings_are_as_if_they_had_come_in_time(arm):
         else:
             observer.step([1.0])
 
-    one, other = observed(arm, in_time), observed(arm, late)
+    one, other = observed(arm, in_time, lag=0.15), observed(arm, late, lag=0.15)
     assert other.q == pytest.approx(one.q, abs=1e-9)
     assert other.mean == pytest.approx(one.mean, abs=1e-9)
     assert other.root == pytest.approx(one.root, abs=1e-8)
+    assert other.smoothed.t == pytest.approx(0.05)
+    assert other.smoothed.q == pytest.approx(one.smoothed.q, abs=1e-9)
+    assert other.smoothed.root == pytest.approx(one.smoothed.root, abs=1e-8)
 
 
 def test_a_reading_that_is_wrong_is_named_and_left_out(arm):
@@ -309,15 +506,13 @@ def test_iterated_updates_are_the_most_probable_states(arm):
         before = observer.step([1.0])
         x = np.concatenate([before.q, before.qd])
         bent = x[: arm.ndof] + before.root[: arm.ndof] @ np.full(len(x), 0.5)
-        readings = observer._readings_of({"arm": arm.pose(bent, "arm")[:3, 3]})
+        seen, belief, errors = {"arm": arm.pose(bent, "arm")[:3, 3]}, observer._belief, observer._moving.errors
 
-        belief = observer._belief
+        def residuals(z, errors=errors, seen=seen, belief=belief, x=x, root=before.root):
+            return np.concatenate([z, errors(seen, belief, x + root @ z)[0]])
 
-        def residuals(z, observer=observer, readings=readings, belief=belief, x=x, root=before.root):
-            return np.concatenate([z, observer._errors(readings, belief, x + root @ z)[0]])
-
-        e, H = observer._errors(readings, belief, x)
-        z = observer._corrected(readings, belief, e, H, np.ones(3, dtype=bool))[0]
+        e, H, _ = errors(seen, belief, x)
+        z = observer._corrected(seen, belief, e, H, np.ones(3, dtype=bool))[0]
         costs[method] = float(np.sum(residuals(z) ** 2))
         least = 2.0 * optimize.least_squares(residuals, np.zeros(len(x)), xtol=1e-12, ftol=1e-12).cost
     assert costs["iterated"] == pytest.approx(least, rel=1e-4)
@@ -419,12 +614,9 @@ def test_late_readings_that_are_wrong_are_named_and_arguments_are_copied(arm):
 
 
 def test_what_is_refused():
-    relaxing = ARM.replace("damping: 300 Pa*s", "relaxation: {terms: [{share: 0.5, time: 50 ms}]}")
-    with pytest.raises(sorosim.InputError, match="materials that do not relax"):
-        sorosim.Observer(robot_of(relaxing), "10 ms")
     moved = MASS + "simulate: {t_end: 1 s, driven: {cart: 0.1*sin(10*t)}}\n"
-    with pytest.raises(sorosim.InputError, match="whose driven coordinates stay"):
-        sorosim.Observer(robot_of(moved), "10 ms")
+    with pytest.raises(sorosim.InputError, match="an input, a load or a number of the file"):
+        sorosim.Observer(robot_of(moved), "10 ms", {"cart": "1 mm"})
 
 
 WRONG = {
@@ -434,7 +626,11 @@ WRONG = {
         "commands of inputs that are known",
     ),
     "method": (lambda arm: sorosim.Observer(arm, "10 ms", method="ukf"), "ekf"),
-    "a number": (lambda arm: sorosim.Observer(arm, "10 ms", {"materials.rubber.young": "1 kPa"}), "an input or a load"),
+    "lag": (lambda arm: sorosim.Observer(arm, "10 ms", lag="1 ms"), "a time of at least a step"),
+    "a number without a prior": (
+        lambda arm: sorosim.Observer(arm, "10 ms", ["materials.rubber.young"]).reset(),
+        "what is known of it",
+    ),
     "process": (
         lambda arm: sorosim.Observer(arm, "10 ms", process={"tip": 1.0}),
         "names that are unknown, or 'motion'",
@@ -458,6 +654,43 @@ def test_late_beyond_what_is_remembered(arm):
     observer.step([1.0])
     with pytest.raises(sorosim.InputError, match=r"times of the last 50 steps, 0\.01 to 0\.01 s"):
         observer.step([1.0], late={0.5: {"arm": [0.3, 0.0, 0.0]}})
+
+
+def test_driven_coordinates_are_where_they_are_sent():
+    """By steps, late readings of which begin again from where coordinates were on their way."""
+    robot = robot_of(DRIVEN)
+    base = robot.engine.layout.coordinate("base", "q")
+    targets = [0.1, 0.15, None, None, -0.1, -0.2, -0.2, -0.1]
+    sim = sorosim.Stepper(robot, "10 ms", driven={"base": 0.0}, substeps=4)
+    state, seen = sim.reset(u=[1.0]), []
+    for target in targets:
+        state = sim.step([1.0], None if target is None else {"base": target})
+        seen.append(robot.pose(state.q, "arm")[:3, 3])
+    noise = 1e-3 * np.random.default_rng(0).standard_normal((len(targets), 3))
+    found = {}
+    for is_late in (False, True):
+        observer = sorosim.Observer(robot, "10 ms", noise="1 mm", driven={"base": 0.0}, lag="50 ms")
+        observer.reset(u=[1.0])
+        for k, target in enumerate(targets):
+            late = {0.01 * (j + 1): {"arm": seen[j] + noise[j]} for j in range(k)} if k == len(targets) - 1 else {}
+            now = {"arm": seen[k] + noise[k]} if not is_late or k == len(targets) - 1 else None
+            sent = None if target is None else {"base": target}
+            found[is_late] = observer.step([1.0], now, sent, late=late if is_late else None)
+    for one in found.values():
+        assert one.q[base] == pytest.approx(state.q[base], abs=1e-12)
+        assert one.qd[base] == pytest.approx(state.qd[base], abs=1e-9)
+        assert not one.root[[base, robot.ndof + base]].any()
+        assert one.q == pytest.approx(found[False].q, abs=1e-9)
+        assert one.smoothed.root == pytest.approx(found[False].smoothed.root, abs=1e-9)
+        size, dof = one.nees(state.q, state.qd)
+        assert size < stats.chi2.ppf(1.0 - 1e-6, dof)
+    observer.reset(u=[1.0])
+    sent = {"base": [0.1, 0.15, 0.15, 0.2]}
+    motion = observer.run(np.ones((4, 1)), {"arm": np.array(seen[:4])}, sent)
+    assert motion.q[1:, base] == pytest.approx(sent["base"], abs=1e-12)
+    assert motion.run.driven["base"].shape == (5,)
+    with pytest.raises(sorosim.InputError, match=r"driven\.base: expected 4 rows"):
+        observer.run(np.ones((4, 1)), {"arm": np.array(seen[:4])}, {"base": [0.1]})
 
 
 def test_driven_coordinates_of_the_file_stay_where_it_puts_them():

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
+from sorosim.analysis.motion.stepper import StepState
 
 TERMS = [{"share": 0.3, "time": 0.02}, {"share": 0.2, "time": 0.3}]
 NUMBERS = (
@@ -129,6 +130,35 @@ def test_the_linearised_step_holds_the_strains_at_its_begin(rng):
     end(0.0)
     _, B = sim.linearize()
     assert_allclose(B[:, 0], central(end, 1e-3), atol=1e-8 * np.abs(B).max())
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_strains_are_differentiated_as_coordinates_are(kind, rng):
+    robot, _, spread = ROBOTS[kind]
+    n, sim = robot.ndof, sorosim.Stepper(robot, DT, substeps=3, tolerance=1e-13)
+    start = sim.reset(spread * rng.standard_normal(n), np.zeros(n))
+    z0, u0 = start.strain + 0.1 * rng.standard_normal(len(start.strain)), np.array([2.0])
+    x0 = np.concatenate([start.q, start.qd, z0, u0])
+
+    def end(x):
+        q, qd, z, u = np.split(x, [n, 2 * n, 2 * n + len(z0)])
+        sim.state = StepState(0.0, q, qd, start.u, strain=z)
+        after = sim.step(u)
+        return np.concatenate([after.q, after.qd, after.strain])
+
+    end(x0)
+    A, B = sim._linearize_with_strains()
+    A_seen, B_seen = sim.linearize()
+    assert_array_equal(A_seen, A[: 2 * n, : 2 * n])
+    assert_array_equal(B_seen, B[: 2 * n])
+    first = (
+        2 * n if kind in ("driven", "loop") else 0
+    )  # other coordinates and rates would leave their motion, or open it
+    for k in range(first, len(x0)):
+        expected, d = np.hstack([A, B])[:, k], np.eye(len(x0))[k]
+        assert_allclose(
+            central(lambda h, d=d: end(x0 + h * d), 1e-3), expected, atol=1e-8 * max(np.abs(expected).max(), 1.0)
+        )
 
 
 def test_a_fit_to_a_motion_finds_a_relaxation_time():

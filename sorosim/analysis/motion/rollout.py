@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from threading import Event
 from typing import Any, NamedTuple
@@ -405,65 +405,70 @@ class Rollout:
         if arrays is not None:
             return float(sum((getattr(adjoint, name) * part).sum() for name, part in arrays.items()))
         given = adjoint.equations
-        change = self._vary(varied, segment, given)
+        change = _varied(self._steps, segment, self.u[segment.first : segment.last], varied, given)
         return float(
             (given.residual * change.residual).sum() - (given.error * change.error).sum()
             + (given.strain * change.strain).sum()
             + (given.force * change.force).sum() + (given.constraint * change.constraint).sum()
         )  # fmt: skip
 
-    def _vary(self, varied: VariedEngine, segment: Segment, begins: Equations) -> Equations:
-        """Derivatives of the equations of a segment by a number, accelerations at begins of intervals being known."""
-        rows, looped = segment.rows, self._steps.engine.loop_layout.m > 0
-        n, u = segment.last - segment.first, self.u[segment.first : segment.last]
-        out = self._steps.equations(n, len(rows.t))
-        ends, starts = slice(1, len(rows.t)), segment.ends[:-1]
-
-        def vary(at: slice | IntArray, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Variation]:
-            state = rows.q[at], rows.qd[at], qdd, u, rows.t[at]
-            one = varied.vary_rows(*state, multiplier if looped else None)
-            return one.inverse - one.internal, one
-
-        u_there = np.repeat(u, np.diff(segment.ends), axis=0)
-        out.residual[1:], one = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
-        out.error[1:] = one.error
-        maxwell = self._steps.system.maxwell
-        if maxwell.n:
-            elastic, h = varied.varied.elastic, np.diff(rows.t)
-            out.strain[1:], forces = maxwell.varied(elastic, rows.q[:-1], rows.strain[:-1], h, rows.q[1:])
-            out.residual[1:] -= forces
-        before = np.concatenate([u[:1], u[:-1]])
-        for k, inputs in enumerate([u, before] if looped else [u]):
-            out.force[k::2], one = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
-            out.force[k::2] += varied.elastic_force(moved := begins.moved[k::2])
-            out.constraint[k::2] = one.acceleration
-            if maxwell.n:
-                q, still = rows.q[starts], np.zeros(n)
-                out.force[k::2] -= maxwell.varied(varied.varied.elastic, q, rows.strain[starts], still, q + moved)[1]
-        return out
-
     def _change_of_equations(self, segment: Segment, changes: Array) -> Equations:
         """What changes (K, n_numbers) of the numbers change in the equations of a segment."""
-        steps, n = self._steps, segment.last - segment.first
         if not changes.any():
-            return steps.no_changes
-        adjoint, inputs, ndof = (
-            empty_adjoint(steps, n, len(segment.rows.t)),
-            self.u[segment.first : segment.last],
-            steps.engine.ndof,
-        )
-        zero = (
-            np.zeros((2, n + 1, ndof)), np.zeros((begins.N_VECTORS, ndof)), np.zeros(steps.system.n_strains),
-            np.zeros_like(inputs),
-        )  # fmt: skip
-        self._derive(held.motion_vjp, segment, inputs, True, *zero, adjoint)  # accelerations at begins
-        varying = np.flatnonzero(changes.any(axis=0))
-        parts = [self._vary(self._by.engines[i], segment, adjoint.equations) for i in varying]
+            return self._steps.no_changes
+        varying, u = np.flatnonzero(changes.any(axis=0)), self.u[segment.first : segment.last]
+        engines = [self._by.engines[i] for i in varying]
+        parts = varied_equations(self._steps, self._derive, segment, u, engines)
         tables = (np.stack(table) for table in zip(*parts, strict=True))
         return Equations._make(np.tensordot(changes[:, varying], table, 1) for table in tables)
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)
+
+
+def varied_equations(
+    steps: DiscreteSteps, derive: Callable[..., None], segment: Segment, u: Array, engines: Sequence[VariedEngine]
+) -> list[Equations]:
+    """Derivatives of the equations of a segment that begins anew, one of each engine by its number.
+
+    u (last - first, n_actuators) : its inputs; derive(kernel, segment, u, ...) : makes a pass of `Derivatives` over it.
+    """
+    n, ndof = segment.last - segment.first, steps.engine.ndof
+    adjoint = empty_adjoint(steps, n, len(segment.rows.t))
+    bars = np.zeros((2, n + 1, ndof)), np.zeros((begins.N_VECTORS, ndof)), np.zeros(steps.system.n_strains)
+    derive(held.motion_vjp, segment, u, True, *bars, np.zeros_like(u), adjoint)  # accelerations at begins
+    return [_varied(steps, segment, u, one, adjoint.equations) for one in engines]
+
+
+def _varied(steps: DiscreteSteps, segment: Segment, u: Array, varied: VariedEngine, begins: Equations) -> Equations:
+    """Derivatives of the equations of a segment by a number, accelerations at begins of intervals being known."""
+    rows, looped = segment.rows, steps.engine.loop_layout.m > 0
+    n = segment.last - segment.first
+    out = steps.equations(n, len(rows.t))
+    ends, starts = slice(1, len(rows.t)), segment.ends[:-1]
+
+    def vary(at: slice | IntArray, qdd: Array, u: Array, multiplier: Array) -> tuple[Array, Variation]:
+        state = rows.q[at], rows.qd[at], qdd, u, rows.t[at]
+        one = varied.vary_rows(*state, multiplier if looped else None)
+        return one.inverse - one.internal, one
+
+    u_there = np.repeat(u, np.diff(segment.ends), axis=0)
+    out.residual[1:], one = vary(ends, rows.qdd[ends], u_there, rows.multiplier[ends])
+    out.error[1:] = one.error
+    maxwell = steps.system.maxwell
+    if maxwell.n:
+        elastic, h = varied.varied.elastic, np.diff(rows.t)
+        out.strain[1:], forces = maxwell.varied(elastic, rows.q[:-1], rows.strain[:-1], h, rows.q[1:])
+        out.residual[1:] -= forces
+    before = np.concatenate([u[:1], u[:-1]])
+    for k, inputs in enumerate([u, before] if looped else [u]):
+        out.force[k::2], one = vary(starts, begins.acceleration[k::2], inputs, begins.multiplier[k::2])
+        out.force[k::2] += varied.elastic_force(moved := begins.moved[k::2])
+        out.constraint[k::2] = one.acceleration
+        if maxwell.n:
+            q, still = rows.q[starts], np.zeros(n)
+            out.force[k::2] -= maxwell.varied(varied.varied.elastic, q, rows.strain[starts], still, q + moved)[1]
+    return out
 
 
 def number_paths(robot: Robot, numbers: Sequence[str]) -> tuple[str, ...]:

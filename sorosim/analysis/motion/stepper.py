@@ -13,8 +13,10 @@ import numpy as np
 from sorosim.analysis.equations.system import NO_STRAINS
 from sorosim.analysis.motion.discrete_steps import STEP_TOLERANCE, DiscreteSteps
 from sorosim.analysis.motion.motion import ChartChange, Derivatives, Segment, SteppedMotion
+from sorosim.analysis.motion.rollout import varied_equations
 from sorosim.analysis.motion.simulate import LOOP_CLOSURE_TOLERANCE
 from sorosim.analysis.motion.threads import Exclusive
+from sorosim.analysis.sensitivity import Sensitivities
 from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError
 from sorosim.base.methods import Method
@@ -25,6 +27,7 @@ from sorosim.base.validation import Number, Values, vector
 from sorosim.mechanics.engine.prescribed import by_coordinate
 from sorosim.mechanics.kernels import begins
 from sorosim.mechanics.kernels import discrete_steps as held
+from sorosim.mechanics.kernels.discrete_steps import Equations
 from sorosim.mechanics.robot import Robot
 
 
@@ -209,11 +212,15 @@ class Stepper:
     def state(self, state: StepState) -> None:
         if not isinstance(state, StepState):
             raise InputError("state", "a state of a Stepper", type(state).__name__)
-        memory, steps, robot = state.memory, self._steps, self.robot
-        if memory is not None and memory.settings == steps.settings and state.is_unchanged():
+        memory = state.memory
+        if memory is not None and memory.settings == self._steps.settings and state.is_unchanged():
             self._restore(state)
             return
-        # another state, or one of other steps: a new start
+        self._begin_at(state)
+
+    def _begin_at(self, state: StepState) -> None:
+        """A new start at a state: another one, or one of other steps; driven coordinates that were sent on go on."""
+        memory, steps, robot = state.memory, self._steps, self.robot
         q, qd = robot.coordinates(state.q, "state.q"), robot.coordinates(state.qd, "state.qd", order=1)
         u, t = robot.inputs(state.u, "state.u"), amount("state.t", state.t, "time")
         path = np.zeros_like(self._motion.march.path)
@@ -257,7 +264,7 @@ class Stepper:
         A : (2 ndof, 2 ndof) ndarray
             Of [q; qd] at its end by those at its begin, rows and columns of driven coordinates being zero. What a -
             qdd is, the method's own accelerations beyond those of the robot, accelerations to which stiff parts keep,
-            and strains of Maxwell elements are kept constant.
+            and strains of Maxwell elements at its begin are kept constant.
         B : (2 ndof, n_actuators) ndarray
             By the inputs.
 
@@ -266,23 +273,50 @@ class Stepper:
         InputError
             No step since the reset; loads that Python computes.
         """
+        A, B = self._linearize_with_strains()
+        n = 2 * self.robot.ndof
+        return A[:n, :n], B[:n]
+
+    def _linearize_with_strains(self) -> tuple[Array, Array]:
+        """As `linearize`, of the state [q; qd; strain], with the strains of Maxwell elements."""
         if self._last is None:
             raise InputError("Stepper.linearize", "a step before", "none since the reset or the change of the state")
         self._steps.warn_of_tolerance(STEP_TOLERANCE)
         segment, inputs, before, fresh, change = self._last
-        n, n_inputs = self.robot.ndof, len(before)
-        size, free = 2 * n + n_inputs, np.diag(~self._steps.system.partition.mask)
+        n, n_strains, n_inputs = self.robot.ndof, self._steps.system.n_strains, len(before)
+        n_states = 2 * n + n_strains
+        size, free = n_states + n_inputs, np.diag(~self._steps.system.partition.mask)
         tangent, u_tangent = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
-        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, self._steps.system.n_strains))
+        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, n_strains))
         tangent[:n, begins.Q] = tangent[n : 2 * n, begins.QD] = free
-        u_tangent[2 * n :, 0] = np.eye(n_inputs)
+        strains[2 * n : n_states] = np.eye(n_strains)
+        u_tangent[n_states:, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
             strains, u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
         )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
-        columns = tangents.reshape(size, 2 * n).T
-        return columns[:, : 2 * n], columns[:, 2 * n :]
+        columns = np.hstack([tangents.reshape(size, 2 * n), strains]).T
+        return columns[:, :n_states], columns[:, n_states:]
+
+    def _by_numbers(self, by: Sensitivities) -> Array:
+        """Derivatives (2 ndof + n_strains, n) of the end of the last step, which began anew, by numbers of the file."""
+        assert self._last is not None
+        assert self._last.fresh
+        segment, inputs, before, fresh, change = self._last
+
+        def derive(kernel: Any, segment: Segment, u: Array, *arguments: object) -> None:
+            path = self._motion.march.path
+            self._derivatives(kernel, self._motion.rank, segment.rows, u, segment.ends, *arguments, path=path)
+
+        parts = varied_equations(self._steps, derive, segment, inputs, by.engines)
+        varied = Equations._make(np.stack(tables) for tables in zip(*parts, strict=True))
+        n, size = self.robot.ndof, len(parts)
+        tangent, tangents = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 2, 2, n))
+        strains, u_tangent = np.zeros((size, self._steps.system.n_strains)), np.zeros((size, 1, len(before)))
+        derive(held.motion_jvp, segment, inputs, fresh, before.copy(), tangent, strains, u_tangent, varied, tangents)
+        tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
+        return np.hstack([tangents.reshape(size, 2 * n), strains]).T
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""

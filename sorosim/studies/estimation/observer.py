@@ -2,59 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
-from sorosim.analysis.equations.system import mass_weight
-from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
-from sorosim.analysis.inversion.targets import StaticState
-from sorosim.analysis.motion.discrete_steps import ROLLOUT_TOLERANCE
-from sorosim.analysis.motion.stepper import Stepper, StepState
 from sorosim.analysis.results.result import InitialState
-from sorosim.analysis.sensitivity import Sensitivities
-from sorosim.analysis.sensitivity import closed_rates as closed_rates_by
-from sorosim.base.arrays import Array, IntArray, Mask
+from sorosim.base.arrays import Array, Mask
 from sorosim.base.declare.types import Integer
 from sorosim.base.errors import ConvergenceError, InputError, nearest
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
-from sorosim.base.validation import Number, Values, choice, describe
+from sorosim.base.validation import Number, Values, choice, describe, number
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE
+from sorosim.mechanics.engine.prescribed import Prescribed
 from sorosim.mechanics.robot import Robot, check_robot
-from sorosim.studies.estimation.disturbances import SmoothMotions
+from sorosim.studies.estimation.moving import Belief, MovingRobot, strain_of
 from sorosim.studies.estimation.observation import Observation, ObservedMotion
 from sorosim.studies.estimation.readings import ReadingErrors, is_missing
+from sorosim.studies.estimation.smoothing import Link, linked, smoothed, triangular
 from sorosim.studies.estimation.unknowns import components_of, of_kind, place_of, unknowns_of, with_inputs
 
-METHODS = ("ekf", "iterated")
+METHODS = ("ekf", "iterated", "smoother")
 # how far random accelerations change velocities in a second, unless `process` says otherwise; what is unknown of a
-# start: places and velocities
+# start: places, velocities, and of materials that relax the part of their strains that has not relaxed
 MOTION, RANDOM = "motion", "0.1 m/s"
-POSITION, VELOCITY = "1 cm", "5 cm/s"
+POSITION, VELOCITY, UNRELAXED = "1 cm", "5 cm/s", 0.0
 # steps of the integrator between readings
 SUBSTEPS = 4
 # a reading that is less probable than this is left out
 IMPROBABLE = 1e-6
 # corrections of an iterated update: at most, and until they are this part of the deviations
 MOST_CORRECTIONS, SETTLED = 8, 1e-3
-# steps to which late readings may belong
-REMEMBERED = 50
-# of coordinates and rates, by which differences of readings move them
-DIFFERENCE = 1e-5
-
-
-class Belief(NamedTuple):
-    """State, unknowns, and the root S of their covariance S S^T; nothing in it changes."""
-
-    state: StepState
-    mean: Array
-    root: Array
+# steps to which late readings may belong; steps between a state that is smoothed and the last reading of it
+REMEMBERED, LAG = 50, 20
 
 
 class _Record(NamedTuple):
@@ -62,12 +46,16 @@ class _Record(NamedTuple):
 
     before: Belief
     u: Array
+    driven: Mapping[str, Number] | None
     readings: tuple[Mapping[Any, Any], ...]
+    link: Link | None = None
+    rejected: tuple[str, ...] = ()
+    innovations: Mapping[str, Array] = {}
 
 
 @public
 class Observer:
-    """The state of a moving robot, and unknown inputs and loads, from readings at equal steps.
+    """The state of a moving robot, and unknown inputs, loads and numbers of its file, from readings at equal steps.
 
     Parameters
     ----------
@@ -75,16 +63,23 @@ class Observer:
     dt : float or str
         Time between steps [s].
     unknown, noise, prior
-        As in `estimate`, inputs and loads: they move slowly, see `process`. A prior is what is known at the start.
+        As in `estimate`, inputs, loads and numbers of the file, which the robot is made anew with as their estimates
+        move: slowly, see `process`. A prior is what is known at the start.
     process : mapping, optional
         How far what is unknown may go in a second (a random walk): a spread by the names of `unknown`. Default: it
         stays. "motion": how far random accelerations of the whole robot change its velocity in a second. Default:
         0.1 m/s.
-    method : {"ekf", "iterated"}
-        Extended Kalman filter; or with its updates iterated, for readings that are far from linear.
+    method : {"ekf", "iterated", "smoother"}
+        Extended Kalman filter; or with its updates iterated, for readings that are far from linear; or followed by a
+        smoother: what later readings tell of the state `lag` ago is known too.
     substeps : int
         Steps of the integrator in dt. They begin anew after each update, and motions that they do not resolve are
         damped: inertial sensors see these, and need more steps than markers. Default: 4.
+    lag : float or str, optional
+        How long after a state readings still tell of it [s], to the nearest step. A step then costs as many
+        factorisations more as there are steps in it. Default: 20 steps of the smoother; of other methods none.
+    driven : mapping of link or coordinate name to float, str or signal
+        Motions, as in `Stepper`: nothing is uncertain of them. `step` may replace them. Default: those of the file.
 
     Notes
     -----
@@ -105,44 +100,63 @@ class Observer:
     def __init__(
         self, robot: Robot, dt: Number, unknown: Any = None, process: Mapping[str, Any] | None = None,
         method: str = "ekf", *, noise: Any = None, prior: Mapping[Any, Any] | None = None,
-        substeps: int = SUBSTEPS,
+        substeps: int = SUBSTEPS, lag: Number | None = None, driven: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._given = check_robot(robot)
         self.method = choice("method", method, METHODS)
+        if driven is None:
+            driven = robot.description.simulate.get("driven")  # a robot with unknown loads has no such block
         none = np.zeros(robot.engine.n_actuators)
-        self.unknowns = tuple(unknowns_of(robot, unknown, prior, none, {})) if unknown else ()
-        for one in self.unknowns:
-            if one.kind in (DRIVEN, FILE):
-                raise InputError(f"unknown.{one.key}", "an input or a load: they may change as the robot moves",
-                                 "a number of the file" if one.kind == FILE else "a driven coordinate")  # fmt: skip
-        self.robot = whole = with_inputs(robot, self.unknowns)
-        self._noise = self._noises(noise)
+        moved = Prescribed.of(robot, None, driven, controlled=True).values
+        found = unknowns_of(robot, unknown, prior, none, moved) if unknown else []
+        for one in found:
+            if one.kind == DRIVEN:
+                expected, hint = "an input, a load or a number of the file", "it is where `driven` sends it"
+                raise InputError(f"unknown.{one.key}", expected, "a driven coordinate", hint)
+        self.unknowns = tuple(sorted(found, key=lambda one: one.kind == FILE))
+        whole = with_inputs(robot, self.unknowns)
         substeps = Integer(1, 10**6).argument("substeps", substeps)
-        driven = robot.description.simulate.get("driven")  # the whole robot has no such block
-        self._sim = Stepper(whole, dt, driven=driven, substeps=substeps, tolerance=ROLLOUT_TOLERANCE)
-        self.dt, self.steps = self._sim.dt, self._sim._steps
-        if self.steps.varies:
-            raise InputError("robot", "one whose driven coordinates stay", "one whose file moves them")
-        if self.steps.system.n_strains:
-            raise InputError("robot", "materials that do not relax: their strains would be states", "some that do")
+        noise, m = self._noises(noise), len(none)
+        self._moving = MovingRobot(whole, self.unknowns, m, dt, driven, substeps, noise)
+        self.dt: float = self.steps.dt
+        self._lag = self._steps_in(lag)
         self.names = tuple(name for one in self.unknowns for name in one.names)
-        inputs = [name for one in self.unknowns for name in one.inputs]
-        self._inputs: IntArray = np.array([whole.actuator_names.index(name) for name in inputs], dtype=np.int64)
-        self._free = self.steps.system.partition.free
-        self._smooth = SmoothMotions(whole, self._free)
         self._walk, self._motion = self._processes(process or {})
-        self._readings: dict[tuple[Any, ...], ReadingErrors] = {}
         self._records: tuple[_Record, ...] = ()
         self._belief: Belief | None = None
         self._now: Observation | None = None
+
+    @property
+    def robot(self) -> Robot:
+        """With unknown loads as further inputs, and unknown numbers as they are estimated."""
+        return self._moving.robot
+
+    @property
+    def steps(self) -> Any:
+        """Its `DiscreteSteps`."""
+        return self._moving.steps
+
+    def _steps_in(self, lag: Number | None) -> int:
+        """Steps after which a state is smoothed; 0: it is not."""
+        if lag is None:
+            return LAG if self.method == "smoother" else 0
+        steps = round((time := amount("lag", lag, "time")) / self.dt) if lag == lag else 0
+        if not steps >= 1:
+            raise InputError("lag", f"a time of at least a step, {self.dt:g} s", f"{time:g} s")
+        return steps
+
+    @property
+    def lag(self) -> float:
+        """How long after a state readings still tell of it [s]; 0: a filter's states are of the readings until then."""
+        return self._lag * self.dt
 
     def _noises(self, noise: Any) -> Any:
         """Noise of readings by place or sensor, whose names are right."""
         if not isinstance(noise, Mapping):
             return deepcopy(noise)
         for key in noise:
-            if not (isinstance(key, str) and key in self.robot.sensor_names):
-                place_of(self.robot, key, "noise")
+            if not (isinstance(key, str) and key in self._given.sensor_names):
+                place_of(self._given, key, "noise")
         return deepcopy(dict(noise))
 
     def _processes(self, process: Mapping[str, Any]) -> tuple[Array, float]:
@@ -171,7 +185,7 @@ class Observer:
 
     def reset(
         self, q: InitialState | None = None, qd: Values | None = None, t: Number = 0.0, *, u: Values | None = None,
-        position: Number = POSITION, velocity: Number = VELOCITY,
+        position: Number = POSITION, velocity: Number = VELOCITY, unrelaxed: Number = UNRELAXED,
     ) -> Observation:  # fmt: skip
         """Begin at a state that is known only roughly.
 
@@ -181,61 +195,75 @@ class Observer:
             As in `Stepper.reset`. Unknown inputs are spread about those of u, but where a prior says their mean.
         position, velocity : float or str
             Spreads of places and velocities there, of smooth fields of space as in `process`.
+        unrelaxed : float
+            Of materials that relax: spread of the part of the strains of rods that their Maxwell elements have, about
+            what the file says of starts: 0 of relaxed ones, 1 of instantaneous ones. Default: 0, it is known.
         """
         far, fast = amount("position", position, "length"), amount("velocity", velocity, "speed")
-        if not (far >= 0.0 and fast >= 0.0):
-            raise InputError("reset", "spreads of 0 or more", f"{position} and {velocity}")
-        commanded = self._given.inputs(u)
-        means = [commanded[[one.index]] if one.follows else one.mean for one in self.unknowns]
-        mean = np.concatenate([np.zeros(0), *means])
-        state = self._sim.reset(q, qd, t, u=self.inputs(commanded, mean))
-        n, free = self.robot.ndof, self._free
-        self._smooth.begin(np.array(state.q))
-        moved = self._smooth.motions(np.array(state.q))
-        k = moved.shape[1]
-        root = np.zeros((2 * n + len(mean), 2 * k + len(mean)))
-        root[free, :k], root[n + free, k : 2 * k] = far * moved, fast * moved
-        at = 2 * n
+        part = number("unrelaxed", unrelaxed)
+        if not (far >= 0.0 and fast >= 0.0 and part >= 0.0):
+            raise InputError("reset", "spreads of 0 or more", f"{position}, {velocity} and {unrelaxed}")
         for one in self.unknowns:
-            k = len(one.names)
-            if len(one.root) < k:
+            if len(one.root) < len(one.names):
                 hint = f"prior={{{one.key!r}: ...}}"
                 raise InputError(f"prior.{one.key}", "what is known of it at the start", "nothing", hint)
-            own = slice(at, at + k)
-            root[own, root.shape[1] - len(root) + at :][:, :k] = np.linalg.inv(one.root)
-            at += k
-        root = _triangular(root)
+        commanded, moving = self._given.inputs(u), self._moving
+        means = [commanded[[one.index]] if one.follows else one.mean for one in self.unknowns]
+        mean = np.concatenate([np.zeros(0), *means])
+        moving.take(mean)
+        state = moving.begin(q, qd, t, commanded, mean)
+        known = [linalg.inv(one.root) for one in self.unknowns]
+        root = np.hstack([moving.random_start(state, far, fast, part), np.zeros((moving.at + moving.m, moving.m))])
+        root[moving.at :, root.shape[1] - moving.m :] = linalg.block_diag(*known) if known else 0.0
+        root = triangular(root)
         if self.robot.n_multipliers:
-            root = self._along_loops(np.array(state.q), np.array(state.qd), root)
+            root = moving.along_loops(np.array(state.q), np.array(state.qd), root)
         self._records, self._belief = (), Belief(state, mean, root)
-        return self._shown(self._belief, [], {})
+        return self._shown((), {})
 
-    def _along_loops(self, q: Array, qd: Array, root: Array) -> Array:
-        """A root of a covariance as loops have it: where rates follow coordinates, theirs do."""
-        n, free, out = self.robot.ndof, self._free, root.copy()
-        U = self._smooth.weight(q)
-        out[free] = self._smooth.tangent(q, U, U @ root[free])
-        U, by_q = mass_weight(self.robot, q, free), np.zeros((n, root.shape[1]))
-        by_q[free] = out[free]
-        follow = closed_rates_by(Sensitivities(self.robot, []), q, qd, qd, free, by_q)
-        out[n + free] = self._smooth.tangent(q, U, U @ root[n + free]) + follow[free]
-        return out
-
-    def inputs(self, u: Array, mean: Array) -> Array:
-        """Inputs of the whole robot, with what is unknown of them."""
-        out = np.zeros(self.robot.engine.n_actuators)
-        out[: len(u)] = u
-        out[self._inputs] = mean
-        return out
-
-    def _shown(self, belief: Belief, rejected: Sequence[str], innovations: Mapping[str, Array]) -> Observation:
-        state = belief.state
-        copies = np.array(state.q), np.array(state.qd), belief.mean.copy(), belief.root.copy()
-        q, qd, mean, root = copies
-        self._now = Observation(
-            self.robot, state.t, q, qd, self.names, mean, root, tuple(dict.fromkeys(rejected)), dict(innovations)
-        )
+    def _shown(self, rejected: Sequence[str], innovations: Mapping[str, Array]) -> Observation:
+        """What is known now, and of the state `lag` ago."""
+        assert self._belief is not None
+        past = None
+        if 0 < self._lag <= len(self._records):
+            *_, begin = self._backwards()
+            past = self._past(*begin)
+        self._now = self._observation(self._belief, rejected, innovations, past)
         return self._now
+
+    def _observation(
+        self, belief: Belief, rejected: Sequence[str] = (), innovations: Mapping[str, Array] | None = None,
+        past: Observation | None = None,
+    ) -> Observation:  # fmt: skip
+        state, numbers = belief.state, tuple(one.key for one in self.unknowns if one.kind == FILE)
+        self._moving.take(belief.mean)
+        told = tuple(dict.fromkeys(rejected))
+        return Observation(
+            self.robot, state.t, np.array(state.q), np.array(state.qd), self.names, belief.mean.copy(),
+            belief.root.copy(), strain_of(state).copy(), numbers, told, dict(innovations or {}), past,
+        )  # fmt: skip
+
+    def _backwards(self) -> Iterator[tuple[int, Array, Array]]:
+        """What later readings tell of the beliefs before steps, from the last one to that `lag` ago.
+
+        Numbers of the steps, means and roots of z.
+        """
+        records, first = self._records, max(len(self._records) - self._lag, 0)
+        links = [one.link for one in records[first:] if one.link is not None]
+        for k, (z, root) in zip(reversed(range(first, len(records))), smoothed(links), strict=True):
+            yield k, z, root
+
+    def _past(self, k: int, z: Array, root: Array) -> Observation:
+        """What is known of the state before a step."""
+        belief, led = self._records[k].before, self._records[k - 1] if k else None
+        found = self._moving.closed(belief, belief.x + belief.root @ z, belief.root @ root)
+        return self._observation(found, *((led.rejected, led.innovations) if led else ()))
+
+    def recent(self) -> tuple[Observation, ...]:
+        """What all readings tell of the states of the last `lag`, in their order, this one the last."""
+        now = self.state
+        before = [self._past(*one) for one in self._backwards()] if self._lag else []
+        return (*reversed(before), now)
 
     @property
     def state(self) -> Observation:
@@ -247,8 +275,8 @@ class Observer:
     # -- steps -------------------------------------------------------------------------------------------------------
 
     def step(
-        self, u: Values | None = None, y: Mapping[Any, Any] | None = None, *,
-        late: Mapping[float, Mapping[Any, Any]] | None = None,
+        self, u: Values | None = None, y: Mapping[Any, Any] | None = None,
+        driven: Mapping[str, Number] | None = None, *, late: Mapping[float, Mapping[Any, Any]] | None = None,
     ) -> Observation:  # fmt: skip
         """Move by dt under inputs, and take readings at its end.
 
@@ -258,6 +286,8 @@ class Observer:
             Commanded. Entries of unknown inputs count for nothing: they are what is estimated.
         y : mapping of place or sensor to value, optional
             What was read, as in `estimate`: any of them, or none.
+        driven : mapping of link or coordinate name to float or str, optional
+            Where driven coordinates are at the end of the step, as in `Stepper.step`.
         late : mapping of time to readings, optional
             Readings of the steps that ended at these times [s], up to 50 steps ago: the steps since are done again.
 
@@ -275,14 +305,15 @@ class Observer:
             first = len(records)
             for t, readings in sorted((late or {}).items()):
                 first = min(first, self._take_late(records, t, readings))
-            records.append(_Record(self._belief, self._given.inputs(u), (deepcopy(dict(y)),) if y else ()))
-            belief, rejected, innovations = records[first].before, list[str](), dict[str, Array]()
+            told = (deepcopy(dict(y)),) if y else ()
+            records.append(_Record(self._belief, self._given.inputs(u), deepcopy(driven), told))
+            belief, rejected = records[first].before, list[str]()
             for k in range(first, len(records)):
                 records[k] = records[k]._replace(before=belief)
-                belief, out, innovations = self._moved(records[k])
-                rejected += out
-            self._belief, self._records = belief, tuple(records[-REMEMBERED:])
-            return self._shown(belief, rejected, innovations)
+                belief, records[k] = self._moved(records[k])
+                rejected += records[k].rejected
+            self._belief, self._records = belief, tuple(records[-max(REMEMBERED, self._lag + 1) :])
+            return self._shown(rejected, records[-1].innovations)
         except BaseException:
             self._belief, self._records, self._now = before
             raise
@@ -299,56 +330,53 @@ class Observer:
         records[k] = records[k]._replace(readings=(*records[k].readings, deepcopy(dict(readings))))
         return k
 
-    def _moved(self, record: _Record) -> tuple[Belief, list[str], dict[str, Array]]:
-        """A step and its readings: what is known then, readings that were left out, and innovations."""
-        before, n, m = record.before, self.robot.ndof, len(record.before.mean)
-        if self._sim.state is not before.state:
-            self._sim.state = before.state
-        state = self._sim.step(self.inputs(record.u, before.mean))
-        A, B = self._sim.linearize()
-        F = np.zeros((2 * n + m, 2 * n + m))
-        F[: 2 * n, : 2 * n], F[: 2 * n, 2 * n :] = A, B[:, self._inputs]
-        F[2 * n :, 2 * n :] = np.eye(m)
-        root = _triangular(np.hstack([F @ before.root, self._disturbances(np.array(state.q))]))
+    def _moved(self, record: _Record) -> tuple[Belief, _Record]:
+        """What is known after a step and its readings, and the step with what it was told."""
+        before, moving = record.before, self._moving
+        state, F = moving.move(before, record.u, record.driven)
+        root = np.hstack([F @ before.root, self._disturbances(np.array(state.q))])
+        link: Link | None = None
+        if self._lag:
+            root, link = linked(root)
+        else:
+            root = triangular(root)
         belief, rejected, innovations = Belief(state, before.mean, root), list[str](), dict[str, Array]()
         for readings in record.readings:
-            belief, out, found = self._updated(belief, readings)
+            belief, link, out, found = self._updated(belief, link, readings)
             rejected, innovations = [*rejected, *out], {**innovations, **found}
-        return belief, rejected, innovations
+        if moving.begins_anew and belief.state is state:
+            belief = moving.closed(belief, belief.x, belief.root)
+        return belief, record._replace(link=link, rejected=tuple(rejected), innovations=innovations)
 
     def _disturbances(self, q: Array) -> Array:
-        """Root of the covariance of what a step adds: random accelerations, and random walks."""
-        n, m, free = self.robot.ndof, len(self._walk), self._free
-        kicks = self._motion * np.sqrt(self.dt) * self._smooth.motions(q)
-        k = kicks.shape[1]
-        out = np.zeros((2 * n + m, k + m))
-        out[n + free, :k], out[free, :k] = kicks, 0.5 * self.dt * kicks
-        out[2 * n :, k:] = np.diag(np.sqrt(self.dt) * self._walk)
-        return out
+        """Root of the covariance of what a step adds."""
+        return self._moving.disturbances(q, self._motion, self._walk, self.dt)
 
     # -- readings ----------------------------------------------------------------------------------------------------
 
-    def _updated(self, belief: Belief, y: Mapping[Any, Any]) -> tuple[Belief, list[str], dict[str, Array]]:
-        """What is known with readings, names of those that were left out, and innovations."""
+    def _updated(
+        self, belief: Belief, link: Link | None, y: Mapping[Any, Any]
+    ) -> tuple[Belief, Link | None, list[str], dict[str, Array]]:
+        """What is known with readings, the link to that, names of readings that were left out, and innovations."""
         given = {key: value for key, value in y.items() if not is_missing(value)}
         if not given:
-            return belief, [], {}
-        readings = self._readings_of(given)
-        x = np.concatenate([belief.state.q, belief.state.qd, belief.mean])
-        e, H = self._errors(readings, belief, x)
+            return belief, link, [], {}
+        x = belief.x
+        e, H, readings = self._moving.errors(given, belief, x)
         innovations, doubtful = readings.natural(e), self._doubtful(readings, belief, e, H)
         counted = np.ones(len(e), dtype=bool)
         if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
-            cost = self._corrected(readings, belief, e, H, counted)[2]
+            cost = self._corrected(given, belief, e, H, counted)[2]
             if stats.chi2.sf(cost, len(e)) >= IMPROBABLE:
                 doubtful = []
         for name in doubtful:
             counted[readings.rows[name]] = False
         if not counted.any():
-            return belief, doubtful, innovations
-        z, R, _ = self._corrected(readings, belief, e, H, counted)
+            return belief, link, doubtful, innovations
+        z, R, _ = self._corrected(given, belief, e, H, counted)
         root = linalg.solve_triangular(R, belief.root.T, trans="T").T
-        return self._at(belief, x + belief.root @ z, root), doubtful, innovations
+        link = None if link is None else link.updated(z, R)
+        return self._moving.closed(belief, x + belief.root @ z, root), link, doubtful, innovations
 
     def _doubtful(self, readings: ReadingErrors, belief: Belief, e: Array, H: Array) -> list[str]:
         """Names of readings that are improbable."""
@@ -361,93 +389,29 @@ class Observer:
         return out
 
     def _corrected(
-        self, readings: ReadingErrors, belief: Belief, e: Array, H: Array, counted: Mask
+        self, y: Mapping[Any, Any], belief: Belief, e: Array, H: Array, counted: Mask
     ) -> tuple[Array, Array, float]:
         """The most probable z of x + S z, R of the covariance S (R^T R)^-1 S^T there, and what it costs."""
-        x = np.concatenate([belief.state.q, belief.state.qd, belief.mean])
-        z = np.zeros(belief.root.shape[1])
+        x, z = belief.x, np.zeros(belief.root.shape[1])
         for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
             C, r = H[counted] @ belief.root, e[counted]
             R = linalg.qr(np.vstack([np.eye(C.shape[1]), C]), mode="r")[0][: C.shape[1]]
             # least |z'|^2 + |r + C (z' - z)|^2
             after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (r - C @ z), trans="T"))
             done, z = np.abs(after - z).max() < SETTLED, after
-            if done or self.method == "ekf":
+            if done or self.method != "iterated":
                 break
-            e, H = self._errors(readings, belief, x + belief.root @ z)
+            e, H, _ = self._moving.errors(y, belief, x + belief.root @ z)
         return np.asarray(z), np.asarray(R), float(z @ z + e[counted] @ e[counted])
-
-    def _readings_of(self, y: Any) -> ReadingErrors:
-        """Errors of readings, made once for each choice of places and sensors."""
-        key = tuple(y) if isinstance(y, Mapping) else ()
-        if key not in self._readings:
-            noise = self._noise
-            if isinstance(noise, Mapping):
-                noise = {name: value for name, value in noise.items() if name in key}
-            self._readings[key] = ReadingErrors(self.robot, y, noise)
-        else:
-            self._readings[key].set(y)
-        return self._readings[key]
-
-    def _errors(self, readings: ReadingErrors, belief: Belief, x: Array) -> tuple[Array, Array]:
-        """Errors over standard deviations, and their derivatives (n_rows, 2 ndof + n) by state and unknowns."""
-        n, size = self.robot.ndof, len(x)
-        q, mean = x[:n], x[2 * n :]
-        u = self.inputs(np.array(belief.state.u)[: self._given.engine.n_actuators], mean)
-        u_by = np.zeros((len(u), size))
-        u_by[self._inputs, 2 * n + np.arange(len(mean))] = 1.0
-        q_by = np.zeros((n, size), order="F")
-        q_by[:, :n] = np.eye(n)
-        lam = np.zeros(self.robot.n_multipliers)
-        error, slopes = readings.targets.errors(StaticState(q, u, lam, q_by, u_by, np.zeros((len(lam), size))))
-        error, slopes = error.copy(), slopes.copy()
-        readers = self.robot.instruments.readers
-        moving = [one for one in readings.targets.channels if readers[one[0]].by_q is None]
-        if moving:
-            self._moving_sensors(moving, belief, x, error, slopes)
-        return readings.weighed(error, slopes)
-
-    def _moving_sensors(
-        self, moving: Sequence[tuple[str, slice, list[int], Array]], belief: Belief, x: Array, error: Array,
-        slopes: Array,
-    ) -> None:  # fmt: skip
-        """Fill the rows of sensors that rest on more than coordinates; their derivatives are differences."""
-        n, t, known = self.robot.ndof, belief.state.t, self._given.engine.n_actuators
-
-        def read(at: Array) -> dict[str, Array]:
-            u = self.inputs(np.array(belief.state.u)[:known], at[2 * n :])
-            return self.robot.measure(at[:n], at[n : 2 * n], u=u, t=t)
-
-        here = read(x)
-        for key, rows, chosen, wanted in moving:
-            error[rows] = here[key][chosen] - wanted
-        for k in np.flatnonzero(np.linalg.norm(belief.root, axis=1) > 0.0):
-            h = DIFFERENCE * max(1.0, abs(x[k]))
-            d = h * np.eye(len(x))[k]
-            more, less = read(x + d), read(x - d)
-            for key, rows, chosen, _ in moving:
-                slopes[rows, k] = (more[key][chosen] - less[key][chosen]) / (2.0 * h)
-
-    def _at(self, belief: Belief, x: Array, root: Array) -> Belief:
-        """What is known at another state, loops closed."""
-        n = self.robot.ndof
-        q, qd, mean = x[:n], x[n : 2 * n], x[2 * n :].copy()
-        at = 0
-        for one in self.unknowns:
-            own = slice(at, at := at + len(one.names))
-            mean[own] = np.clip(mean[own], one.low, one.high)
-        if self.robot.n_multipliers:
-            q, _, why = close_if_possible(self.robot, q, self._free)
-            if why:
-                raise ConvergenceError(f"Observer: {why}", q)
-            qd = closed_rates(self.robot, q, qd, self._free)
-            root = self._along_loops(q, qd, root)
-        return Belief(replace(belief.state, q=q, qd=qd, memory=None), mean, root)
 
     # -- whole motions -----------------------------------------------------------------------------------------------
 
-    def run(self, u: ArrayLike, y: Mapping[Any, ArrayLike]) -> ObservedMotion:
+    def run(
+        self, u: ArrayLike, y: Mapping[Any, ArrayLike], driven: Mapping[str, ArrayLike] | None = None
+    ) -> ObservedMotion:
         """Observe a recorded motion, from where the observer is.
+
+        Of a smoother all states are of the readings until `lag` after them, or until the end.
 
         Parameters
         ----------
@@ -455,6 +419,8 @@ class Observer:
             Commands, each held over a step.
         y : mapping of place or sensor to (N, k) or (N, 4, 4) array_like
             Readings at the ends of the steps, NaN where there are none.
+        driven : mapping of link or coordinate name to (N,) array_like, optional
+            Where driven coordinates are at the ends of the steps, as in `step`.
 
         Raises
         ------
@@ -465,32 +431,48 @@ class Observer:
         if rows.ndim != 2 or rows.shape[1] != self._given.engine.n_actuators:
             raise InputError("u", f"rows of {self._given.engine.n_actuators} commands", f"shape {rows.shape}")
         columns = {key: np.asarray(values, dtype=float) for key, values in y.items()}
-        for key, values in columns.items():
-            if len(values) != len(rows):
-                raise InputError(f"y.{key}", f"{len(rows)} rows, one a step", f"{len(values)}")
-        for name, table, wrong in [
-            ("u", rows, ~np.isfinite(rows)),
-            *((f"y.{k}", x, np.isinf(x)) for k, x in columns.items()),
-        ]:
-            if wrong.any():  # before the first step
+        sent = {key: np.asarray(values, dtype=float) for key, values in (driven or {}).items()}
+        given = [*((f"y.{key}", x) for key, x in columns.items()), *((f"driven.{key}", x) for key, x in sent.items())]
+        for name, table in given:
+            if len(table) != len(rows):
+                raise InputError(name, f"{len(rows)} rows, one a step", f"{len(table)}")
+        for name, table in [("u", rows), *given]:  # before the first step
+            wrong = np.isinf(table) if name.startswith("y.") else ~np.isfinite(table)
+            if wrong.any():
                 first = tuple(np.argwhere(wrong)[0].tolist())
                 raise InputError(f"{name}, row {first[0]}", "finite numbers", f"{table[first]:g}")
-        found = [self.state]
+        found, paths = [self.state], [self._path]
+
+        def motion() -> ObservedMotion:
+            last = self.recent()[-len(found) :]
+            states = (*found[: len(found) - len(last)], *last)
+            commands = np.vstack([rows[:1], rows[: len(found) - 1]])
+            inputs = np.array([self._moving.inputs(u, one.mean) for u, one in zip(commands, states, strict=True)])
+            self._moving.take(states[-1].mean)
+            run = self.steps.run(
+                *(np.array([getattr(one, name) for one in states]) for name in ("t", "q", "qd")), inputs,
+                f"observed by {self.method}", paths,
+                np.array([one.strain for one in states]) if self._moving.n_strains else None,
+            )  # fmt: skip
+            return ObservedMotion.of(run, self.unknowns, states, self.method, self.lag)
+
         for k, command in enumerate(rows):
-            given = {key: _with_gaps(values[k]) for key, values in columns.items()}
+            readings = {key: _with_gaps(values[k]) for key, values in columns.items()}
             try:
-                found.append(self.step(command, given))
+                found.append(self.step(command, readings, {key: float(x[k]) for key, x in sent.items()} or None))
             except ConvergenceError as error:
-                partial = ObservedMotion(self, tuple(found), np.vstack([rows[:1], rows[:k]]))
-                raise ConvergenceError(f"Observer, step {k + 1} of {len(rows)}: {error}", partial) from error
-        return ObservedMotion(self, tuple(found), np.vstack([rows[:1], rows]))
+                raise ConvergenceError(f"Observer, step {k + 1} of {len(rows)}: {error}", motion()) from error
+            paths.append(self._path)
+            if (past := found[-1].smoothed) is not None and len(found) > self._lag:
+                found[-1 - self._lag] = past
+        return motion()
 
-
-def _triangular(root: Array) -> Array:
-    """The square, lower triangular S of S S^T = root root^T."""
-    n = len(root)
-    wide = root if root.shape[1] >= n else np.hstack([root, np.zeros((n, n - root.shape[1]))])
-    return np.asarray(linalg.qr(wide.T, mode="r")[0][:n].T)
+    @property
+    def _path(self) -> Any:
+        """Path of driven coordinates."""
+        assert self._belief is not None
+        memory = self._belief.state.memory
+        return None if memory is None else memory.path
 
 
 def _with_gaps(row: Array) -> Any:
