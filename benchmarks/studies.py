@@ -14,6 +14,7 @@ from benchmarks import (
     learning,
     live,
     mass_matrix,
+    observers,
     rigid_tree_plots,
     rigid_trees,
     ropes,
@@ -102,4 +103,5 @@ STUDIES: Mapping[str, Callable[[Setting], None]] = {
     "closings": closings.study,
     "imports": imports.study,
     "ropes": ropes.study,
+    "observers": observers.study,
 }
