@@ -86,8 +86,8 @@ class Observer:
     The mean moves by `Stepper`, the covariance by its exact derivatives, in square-root form, so it stays positive.
     Random accelerations are smooth fields of space, which the robot follows as far as its stiffness lets it: orders of
     rods do not change their size.
-    Readings whose innovation is less probable than 1e-6 are left out, and named. After each update loops are closed
-    again.
+    Readings whose innovation is less probable than 1e-6 beside the others of their step are left out, and named. After
+    each update loops are closed again.
     Source: docs/theory.md, 22; Bell and Cathey, IEEE TAC 38 (1993), of the iterated update.
 
     Examples
@@ -379,14 +379,26 @@ class Observer:
         return self._moving.closed(belief, x + belief.root @ z, root), link, doubtful, innovations
 
     def _doubtful(self, readings: ReadingErrors, belief: Belief, e: Array, H: Array) -> list[str]:
-        """Names of readings that are improbable."""
-        out, C = [], H @ belief.root
-        for name, rows in readings.rows.items():
-            own = C[rows]
-            size = e[rows] @ linalg.solve(np.eye(len(own)) + own @ own.T, e[rows], assume_a="pos")
-            if stats.chi2.sf(size, len(own)) < IMPROBABLE:
-                out.append(name)
-        return out
+        """Names of readings that are improbable beside the others, the most improbable one left out before the next.
+
+        Of the innovation e of all and its covariance S, that of one reading beside the others has the size
+        w_i . (S^-1)_ii^-1 w_i, w = S^-1 e.
+        """
+        left, C = dict(readings.rows), H @ belief.root
+        while left:
+            own = np.concatenate([np.arange(len(e))[rows] for rows in left.values()])
+            precision = linalg.inv(np.eye(len(own)) + C[own] @ C[own].T)
+            w, ends = precision @ e[own], np.cumsum([rows.stop - rows.start for rows in left.values()])
+            found = []
+            for name, end in zip(left, ends.tolist(), strict=True):
+                block = slice(end - (left[name].stop - left[name].start), end)
+                size = w[block] @ linalg.solve(precision[block, block], w[block], assume_a="pos")
+                found.append((float(stats.chi2.logsf(size, block.stop - block.start)), name))
+            least, name = min(found)
+            if not least < np.log(IMPROBABLE):
+                break
+            del left[name]
+        return [name for name in readings.rows if name not in left]
 
     def _corrected(
         self, y: Mapping[Any, Any], belief: Belief, e: Array, H: Array, counted: Mask
