@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, stats
+from scipy import linalg, special
 
 from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array, Mask
@@ -364,7 +364,7 @@ class Observer:
         counted = np.ones(len(e), dtype=bool)
         if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
             cost = self._corrected(given, belief, e, H, counted)[2]
-            if stats.chi2.sf(cost, len(e)) >= IMPROBABLE:
+            if special.chdtrc(len(e), cost) >= IMPROBABLE:
                 doubtful = []
         for name in doubtful:
             counted[readings.rows[name]] = False
@@ -381,7 +381,7 @@ class Observer:
         for name, rows in readings.rows.items():
             own = C[rows]
             size = e[rows] @ linalg.solve(np.eye(len(own)) + own @ own.T, e[rows], assume_a="pos")
-            if stats.chi2.sf(size, len(own)) < IMPROBABLE:
+            if special.chdtrc(len(own), size) < IMPROBABLE:
                 out.append(name)
         return out
 
