@@ -55,7 +55,7 @@ def open(path: str | Path) -> Any:
 
     Returns
     -------
-    Run, Equilibrium, SteadyMotion, Continuation, SweepResult, Fit, Design or OptimalMotion
+    Run, Equilibrium, SteadyMotion, Continuation, SweepResult, Fit, Estimate, ObservedMotion, Design or OptimalMotion
         Whichever was saved.
 
     Raises

@@ -199,6 +199,54 @@ def test_an_unknown_payload_is_found():
     assert found.robot is observer.robot
 
 
+def test_readings_tell_how_far_a_material_has_relaxed():
+    """A bend that was made a moment ago pulls back harder than an old one: strains of its elements are found."""
+    robot = robot_of(RELAXING)
+    observer = sorosim.Observer(robot, "10 ms", process={"motion": "1 cm/s"}, noise="0.2 mm", method="smoother")
+    still = {"position": "0.1 mm", "velocity": "1 mm/s"}
+    first = observer.reset("equilibrium", u=[1.0], **still, unrelaxed=0.5)
+    assert not first.strain.any()  # as the file has it
+    n = robot.ndof
+    rows = slice(2 * n, 2 * n + len(first.strain))
+    assert np.linalg.norm(first.root[rows], axis=1) == pytest.approx(0.5 * np.abs(first.q), rel=0.1, abs=1e-3)
+    known = observer.reset("equilibrium", u=[1.0], **still)
+    assert np.linalg.norm(known.root[rows]) == 0.0
+    sim, real = sorosim.Stepper(robot, "10 ms", substeps=4), 0.6 * first.q
+    sim.reset("equilibrium", u=[1.0])
+    sim.state = replace(sim.state, strain=real)
+    observer.reset("equilibrium", u=[1.0], **still, unrelaxed=0.5)
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        state = sim.step([1.0])
+        seen = {"arm": robot.pose(state.q, "arm")[:3, 3] + 2e-4 * random.standard_normal(3)}
+        found = observer.step([1.0], seen)
+    assert np.linalg.norm(found.smoothed.strain - real) < 0.2 * np.linalg.norm(real)
+    size, dof = found.smoothed.nees(first.q, np.zeros(n), strain=real)
+    assert size < stats.chi2.ppf(1.0 - 1e-6, dof)
+    # 20 steps are four times the time of relaxation: what pulled has gone
+    assert np.linalg.norm(found.strain) < 0.2 * np.linalg.norm(real)
+
+
+@pytest.mark.slow
+def test_the_root_of_a_long_run_stays_one():
+    """Readings in 5000 steps leave the covariance positive, and as it is in the stationary state."""
+    observer = sorosim.Observer(
+        robot_of(MASS), "10 ms", {"cart": "force"}, {"motion": "1 mm/s"}, noise="1 mm", prior={"cart": "1 N"},
+        substeps=1,
+    )  # fmt: skip
+    observer.reset([0.005], [0.0])
+    random, deviations = np.random.default_rng(0), []
+    for k in range(5_000):
+        found = observer.step(None, {"cart": [0.005 + 1e-3 * random.standard_normal(), None, None]})
+        if k % 500 == 499:
+            size = np.linalg.norm(found.root, axis=1)
+            assert np.linalg.eigvalsh(found.covariance / np.outer(size, size)).min() > 0.1
+            deviations.append(found.standard_deviations["cart.f_x"])
+    # of a constant force that N readings tell it falls with their root
+    assert deviations[-1] == pytest.approx(deviations[1] * np.sqrt(2.0 / 10.0), rel=0.1)
+    assert abs(found.values["cart.f_x"] - 0.1) < 4.0 * deviations[-1]
+
+
 def test_numbers_stay_within_what_the_file_accepts():
     """Readings that no positive mass explains."""
     robot, path = robot_of(MASS), "links.cart.body.mass"
@@ -533,10 +581,41 @@ def test_run(arm, tmp_path):
     sd = np.sqrt(np.array([C[4, 4] for C in motion.pose("arm")[1]]))
     assert sd[8] > sd[4]  # nothing was read between
     assert set(motion.values) == {"arm.tip.f_x", "arm.tip.f_y", "arm.tip.f_z"}
-    motion.run.save(tmp_path / "run.h5")
-    again = sorosim.open(tmp_path / "run.h5")
+    motion.save(tmp_path / "motion.h5")
+    again = sorosim.open(tmp_path / "motion.h5")
     assert again.q == pytest.approx(motion.q)
     assert again.u.shape == (16, 4)
+    assert again.names == motion.names
+    assert again.units == ("N", "N", "N")
+    for one, other in zip(again.states, motion.states, strict=True):
+        assert one.pose("arm")[1] == pytest.approx(other.pose("arm")[1], abs=0.0)
+        assert one.innovations.keys() == other.innovations.keys()
+    assert np.isnan(again.innovations["arm"]).all(axis=1).tolist() == [True, *np.isnan(y).all(axis=1).tolist()]
+    again.plot(tmp_path / "motion.png")
+    assert (tmp_path / "motion.png").stat().st_size > 10_000
+    assert again.run.tip().shape == (16, 3)
+
+
+def test_a_motion_whose_numbers_move_is_kept(tmp_path):
+    """Robots, and so places and their bands, differ from state to state."""
+    robot, path = robot_of(LOADED), "links.arm.rod.length"
+    observer = sorosim.Observer(robot, "10 ms", [path], noise="1 mm", prior={path: "5 mm"}, lag="30 ms")
+    observer.reset(u=[1.0])
+    seen = robot.with_values({path: "31 cm"}).pose(observer.state.q, "arm")[:3, 3]
+    motion = observer.run(np.ones((5, 1)), {"arm": np.array([seen] * 5)})
+    motion.save(tmp_path / "motion.h5")
+    again = sorosim.open(tmp_path / "motion.h5")
+    for one, other in zip(again.states, motion.states, strict=True):
+        assert sorosim.scalars(one.robot)[path] == other.values[path]
+        for a, b in zip(one.pose("arm"), other.pose("arm"), strict=True):
+            assert a == pytest.approx(b, abs=1e-15)
+    first, last = motion.states[0], motion.states[-1]
+    assert first.values[path] > 0.303  # smoothed: the first readings told that
+    sd = np.sqrt(last.pose("arm")[1][3, 3])
+    without = last.root.copy()
+    without[-1] = 0.0
+    held = np.sqrt(replace(last, root=without).pose("arm")[1][3, 3])
+    assert abs(sd - held) > 1e-2 * sd  # lengths move the tip themselves
 
 
 def test_a_table_is_observed(arm, tmp_path, monkeypatch, capsys):
@@ -551,15 +630,55 @@ def test_a_table_is_observed(arm, tmp_path, monkeypatch, capsys):
         rows.append(f"{0.01 * k:.2f},1,{cells}")
         state = sim.step([1.0])
     (tmp_path / "seen.csv").write_text("\n".join(rows), encoding="utf-8")
-    words = "arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior arm.tip=0.1N --out seen.h5 --json"
-    monkeypatch.setattr(sys, "argv", ["sorosim", "observe", *words.split()])
-    with pytest.raises(SystemExit):
-        main()
-    found = json.loads(capsys.readouterr().out)
+    told = told_by(monkeypatch, capsys)
+    words = "arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior arm.tip=0.1N"
+    found = json.loads(told(f"observe {words} --out seen.h5 --json"))
     assert found["t"] == pytest.approx([0.01 * k for k in range(12)])
     assert np.abs(found["values"]["arm.tip.f_y"]).max() < 0.02
     assert found["rejected"] == {}
-    assert sorosim.open("seen.h5").q.shape == (12, arm.ndof)
+    filtered = sorosim.open("seen.h5")
+    assert filtered.q.shape == (12, arm.ndof)
+    assert json.loads(told("info seen.h5 --json"))["values"] == found["values"]
+    told("plot seen.h5 --out seen.png")
+    assert (tmp_path / "seen.png").stat().st_size > 10_000
+    more = "--unknown materials.rubber.young --prior materials.rubber.young=50kPa --method smoother --lag 50ms"
+    assert "materials.rubber.young" in told(f"observe {words} {more} --out smooth.h5 --plot smooth.png")
+    smooth = sorosim.open("smooth.h5")
+    assert smooth.lag == pytest.approx(0.05)
+    for name, sd in filtered.standard_deviations.items():
+        assert (smooth.standard_deviations[name][:5] < sd[:5]).all()
+    assert smooth.standard_deviations["materials.rubber.young"].max() < 50e3
+
+
+def told_by(monkeypatch, capsys):
+    """What commands print."""
+
+    def told(words):
+        monkeypatch.setattr(sys, "argv", ["sorosim", *words.split()])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    return told
+
+
+def test_a_table_says_how_coordinates_were_driven(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "arm.yaml").write_text(DRIVEN + "initial: {}\n", encoding="utf-8")
+    robot, angle = robot_of(DRIVEN), "0.2*sin(8*t)^2"
+    sim = sorosim.Stepper(robot, "10 ms", driven={"base": angle}, substeps=4)
+    state = sim.reset("equilibrium", u=[1.0])
+    base, rows = robot.engine.layout.coordinate("base", "q"), ["t [s],u.pull [N],driven.base [rad],arm.x,arm.y,arm.z"]
+    for k in range(12):
+        cells = [state.q[base], *robot.pose(state.q, "arm")[:3, 3]]
+        rows.append(f"{0.01 * k:.2f},1," + ",".join(f"{x:.9g}" for x in cells))
+        state = sim.step([1.0])
+    (tmp_path / "seen.csv").write_text("\n".join(rows), encoding="utf-8")
+    found = json.loads(told_by(monkeypatch, capsys)("observe arm.yaml seen.csv --noise 0.1mm --out seen.h5 --json"))
+    assert found["rejected"] == {}
+    t = 0.01 * np.arange(12)
+    assert sorosim.open("seen.h5").q[:, base] == pytest.approx(0.2 * np.sin(8.0 * t) ** 2, abs=1e-8)
 
 
 def test_covariance_beside_higher_precision():

@@ -27,7 +27,8 @@ _UNKNOWN = (
 )
 _MOTION = (
     "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, "
-    "and readings such as arm.x [mm], arm@0.5.z [mm], gyro.w_x; empty cells were not read."
+    "driven.NAME of driven coordinates, through which a cubic spline leads, and readings such as arm.x [mm], "
+    "arm@0.5.z [mm], gyro.w_x; empty cells were not read."
 )
 _PROCESS = (
     "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
@@ -37,6 +38,8 @@ _PRIOR = (
     "Spread of an unknown, as in 'arm.tip=0.05 N', mean and spread, as in 'cable1=2 N,0.1 N', or a mapping, as in "
     "'arm={spread: 5 N/m, length: 20 cm}', of several kinds {strain: ..., force per length: ...}; may come again."
 )
+_HOW = "ekf, a filter; iterated, for readings that are far from linear; smoother: later readings count too."
+_LAG = "How long after a state readings still tell of it, as in 0.2s. Default: 20 steps of the smoother."
 _NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
 
 
@@ -156,13 +159,16 @@ def observe(
     noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
     prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
     process: Annotated[list[str] | None, opt.Assignment("--process", help=_PROCESS)] = None,
+    method: Annotated[str, opt.Name(help=_HOW)] = "ekf",
+    lag: Annotated[str | None, opt.Name(help=_LAG)] = None,
     position: Annotated[str, opt.Name(help="Spread of places at the start.")] = "1 cm",
     velocity: Annotated[str, opt.Name(help="Spread of velocities at the start.")] = "5 cm/s",
     changes: opt.SetOption = None,
+    picture: opt.PlotOption = None,
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """Observe a recorded motion: its states, unknown inputs and loads from readings, from rest under the first row.
+    """Observe a recorded motion: its states, unknown inputs, loads and numbers, from rest under the first row.
 
     Example: sorosim observe arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior 'arm.tip=0.1 N'
     """
@@ -170,6 +176,7 @@ def observe(
 
     import sorosim
     from sorosim.base.writing import reserved
+    from sorosim.mechanics.engine.prescribed import merged
 
     loaded = load_robot(robot, changes)
     data = sorosim.Measurements.from_csv(table, places=_places(table), gaps=True).bind(loaded)
@@ -177,34 +184,34 @@ def observe(
         raise InputError("TABLE", "a column t [s], of equal steps", "none")
     known = _known(prior, "--prior", "'arm.tip=0.05 N'")
     spread = _known(process, "--process", "'arm.tip=0.1 N'")
+    moved = {name: {"times": data.source.t, "values": column, "interpolation": "cubic"}
+             for name, column in data.driven.items()}  # fmt: skip
+    driven = merged(loaded.engine.layout, loaded.description.simulate.get("driven") or {}, moved) if moved else None
     observer = sorosim.Observer(
-        loaded,
-        data.source.dt,
-        _unknown(unknown or []) or None,
-        spread,
-        noise=_noise(loaded, noise),
-        prior=known or None,
-    )
+        loaded, data.source.dt, _unknown(unknown or []) or None, spread, method, noise=_noise(loaded, noise),
+        prior=known or None, lag=lag, driven=driven,
+    )  # fmt: skip
     compile_engine(observer.robot)
     rows = [_readings_of(loaded, data, k) for k in range(1, len(data.values))]
     readings = {key: np.array([row[key] for row in rows], dtype=float) for key in rows[0]}
     with reserved(output):
         observer.reset("equilibrium", u=data.u[0], t=float(data.source.t[0]), position=position, velocity=velocity)
-        found = observer.run(data.u[:-1], readings)
-        if output:
-            found.run.save(output)
+        try:
+            found = observer.run(data.u[:-1], readings)
+        except ConvergenceError as error:
+            if isinstance(error.partial, sorosim.ObservedMotion):
+                report(error.partial, motion_summary, output, picture, json)
+            raise
+        report(found, motion_summary, output, picture, json)
+
+
+def motion_summary(found: Any) -> dict[str, Any]:
+    """An observed motion as plain data."""
     out = {float(one.t): list(one.rejected) for one in found.states if one.rejected}
-    if json:
-        as_json({"robot": loaded.name, "t": found.t, "values": found.values,
-                 "standard_deviations": found.standard_deviations, "rejected": out, "file": output})  # fmt: skip
-        return
-    last = found.states[-1]
-    told = [f"{name} {x:.5g} +- {last.standard_deviations[name]:.2g}" for name, x in last.values.items()]
-    line(f"{len(found) - 1} steps to t = {last.t:g} s" + "".join(f"\n{one}" for one in told))
-    if out:
-        line(f"left out as improbable: readings at {len(out)} times, first at {next(iter(out)):g} s")
-    if output:
-        line(f"written: {output}")
+    return {"robot": found.robot.name, "t": found.t, "values": found.values,
+            "units": dict(zip(found.names, found.units, strict=True)),
+            "standard_deviations": found.standard_deviations, "rejected": out, "method": found.method,
+            "lag": found.lag}  # fmt: skip
 
 
 def _places(file: Path) -> dict[str, Any] | None:

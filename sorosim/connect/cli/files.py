@@ -26,7 +26,7 @@ from sorosim.connect.cli.options import (
     with_options,
 )
 from sorosim.connect.cli.parsers import file_with, new_file
-from sorosim.connect.cli.sources import is_result, load_robot, result_kind
+from sorosim.connect.cli.sources import MOTIONS, is_result, load_robot, result_kind
 
 YAML = (".yaml", ".yml")
 
@@ -46,7 +46,7 @@ def export(
 
     opened: Any = sorosim.open(result)
     kind, _ = result_kind(opened)
-    if kind == "an optimal motion":
+    if kind in MOTIONS:
         kind, opened = "a run", opened.run
     if kind not in ("a run", "a sweep", "a continuation"):
         raise InputError(str(result), "a run, a sweep or a continuation", kind, "any reader of HDF5 opens the file")
@@ -134,6 +134,9 @@ def _result_info(source: str, numbers: dict[str, Any], json: bool) -> None:
         raise InputError(SUMMARY, "a run beside it", kind)
     if kind == "an estimate":
         as_json(estimation.summary(result)) if json else line(result.summary())
+        return
+    if kind == "an observed motion":
+        as_json(estimation.motion_summary(result)) if json else line(result.summary())
         return
     if kind == "a fit":
         as_json(fitting.summary(result)) if json else line(result.summary())

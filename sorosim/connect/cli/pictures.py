@@ -13,7 +13,7 @@ from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.console import out
 from sorosim.connect.cli.drawing import with_drawing_options, without_defaults
 from sorosim.connect.cli.parsers import FILMS, MODELS, PAGES, PICTURES, PLOTS, file_with, folder_or_plot, seconds
-from sorosim.connect.cli.sources import open_to_draw, result_kind
+from sorosim.connect.cli.sources import MOTIONS, open_to_draw, result_kind
 
 _FilmFile = partial(opt.OutputFile, parser=file_with(FILMS))
 _PictureFile = partial(opt.OutputFile, parser=file_with(PICTURES))
@@ -85,7 +85,7 @@ def plot(
         raise InputError("--y", "the result of a sweep or a continuation beside it", f"that of {kind}")
     chosen: dict[str, Any] = {"style": style}
     if shown := opt.assignments(units, "--units", "length=mm"):
-        if kind in ("a fit", "an estimate", "a design", "an optimal motion"):
+        if kind in ("a fit", "an estimate", "a design", *MOTIONS):
             raise InputError(
                 "--units", "the result of a run, an equilibrium, a sweep or a continuation", f"that of {kind}"
             )

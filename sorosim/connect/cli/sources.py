@@ -45,12 +45,16 @@ KINDS = {
     "sweep": ("a sweep", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is that of a point"),
     "continuation": ("a continuation", "plot draws it; in Python, sorosim.open(...).equilibrium(i) is one of them"),
     "estimate": ("an estimate", "plot draws it; in Python, sorosim.open(...).equilibrium is the state"),
+    "observed motion": ("an observed motion", "in Python, sorosim.open(...).run is the run"),
     "fit": ("a fit", "plot draws it; in Python, sorosim.open(...).robot is the fitted robot"),
     "design": ("a design", "plot draws it; in Python, sorosim.open(...).robots are the designed robots"),
     "optimal motion": ("an optimal motion", "in Python, sorosim.open(...).run is the run"),
     "run": ("a run", ""),
     **dict.fromkeys(("equilibrium", "steady motion"), ("an equilibrium", "plot draws it")),
 }
+
+# those that have a run
+MOTIONS = ("an optimal motion", "an observed motion")
 
 
 def result_kind(result: Any) -> tuple[str, str]:
@@ -60,8 +64,8 @@ def result_kind(result: Any) -> tuple[str, str]:
 
 
 def _drawn(result: Any) -> Any:
-    """A result as it is drawn: of an optimal motion its run."""
-    return result.run if result_kind(result)[0] == "an optimal motion" else result
+    """A result as it is drawn: of an optimal or observed motion its run."""
+    return result.run if result_kind(result)[0] in MOTIONS else result
 
 
 def open_to_draw(sources: Sequence[str], overlay: bool, names: str | None) -> Any:

@@ -59,18 +59,16 @@ class SmoothMotions:
         size = max(extent(g[:, :3, 3]), float(2.0 * np.sqrt(turning))) or 1.0
         x = (g[:, :3, 3] - self.robot.centre_of_mass(q)) / size
         functions, slopes = _quadratics(x)
-        force = np.zeros((len(free), 3 * functions.shape[1]))
+        k = functions.shape[1]
+        curl, moved = np.zeros((2, len(x), 3, 3 * k))
         for axis in range(3):
-            field = np.zeros((len(x), 6, functions.shape[1]))
-            field[:, 3 + axis] = functions
+            own, i, j = slice(axis * k, (axis + 1) * k), (axis + 1) % 3, (axis + 2) % 3
+            moved[:, axis, own] = functions
             # half of the curl: a small part of space turns as a rigid one does
-            curl = np.zeros((len(x), 3, functions.shape[1]))
-            i, j = (axis + 1) % 3, (axis + 2) % 3
-            curl[:, i], curl[:, j] = 0.5 * slopes[:, j] / size, -0.5 * slopes[:, i] / size
-            Rt = g[:, :3, :3].transpose(0, 2, 1)
-            field[:, :3], field[:, 3:] = Rt @ curl, Rt @ field[:, 3:]
-            own = slice(axis * functions.shape[1], (axis + 1) * functions.shape[1])
-            force[:, own] = np.einsum("nri,nrs,nsk->ik", J[:, :, free], inertia, field, optimize=True)
+            curl[:, i, own], curl[:, j, own] = 0.5 * slopes[:, j] / size, -0.5 * slopes[:, i] / size
+        Rt = g[:, :3, :3].transpose(0, 2, 1)
+        momentum = inertia @ np.concatenate([Rt @ curl, Rt @ moved], axis=1)
+        force = np.tensordot(J[:, :, free], momentum, ((0, 1), (0, 1)))
         U = self.weight(q)
         return self.tangent(q, U, linalg.solve_triangular(U, force, trans="T"))
 

@@ -108,7 +108,10 @@ class MovingRobot:
             if robot.engine.adds_inertia:
                 got = "a robot with rods whose length is a coordinate, or with concentric tubes"
                 raise InputError(f"unknown.{path}", "rods of given lengths, for derivatives of steps by numbers", got)
-        _ = self._now.by if self._paths else None  # numbers without derivatives are refused
+        try:
+            _ = self._now.by if self._paths else None
+        except InputError as error:  # numbers without derivatives are refused
+            raise InputError("unknown", error.expected, error.got, error.hint) from error
         self.free = self.steps.system.partition.free
         self.smooth = SmoothMotions(self.robot, self.free)
         self.n, self.n_strains, self.m = robot.ndof, self.steps.system.n_strains, len(self._low)

@@ -91,13 +91,17 @@ class Observation:
     def pose(self, link: Any, s: float | None = None) -> tuple[Array, Array]:
         """Pose (4, 4) of a place, and covariance (6, 6) of its twist in its own axes [rad, m]."""
         place = place_of(self.robot, link if s is None else (link, s), "link")
-        frames = LinkFrames(self.robot.description, self.robot.engine, [place], "link")
+        g, moved = self.moved(LinkFrames(self.robot.description, self.robot.engine, [place], "link"))
+        return g[0], moved[0] @ moved[0].T
+
+    def moved(self, frames: LinkFrames) -> tuple[Array, Array]:
+        """Poses (k, 4, 4) of frames of this robot, and roots (k, 6, n_x) of the covariances of their twists."""
         g, J = frames.jacobians(self.q)
-        moved = J[0] @ self.root[: len(self.q)]
+        moved = J @ self.root[: len(self.q)]
         if self.numbers:
             by = Sensitivities(self.robot, self.numbers)
-            moved += MovingFrames(by, frames).twists(self.q)[0] @ self.root[-len(self.numbers) :]
-        return g[0], moved @ moved.T
+            moved += MovingFrames(by, frames).twists(self.q) @ self.root[-len(self.numbers) :]
+        return g, moved
 
     def nees(
         self, q: ArrayLike, qd: ArrayLike, values: Mapping[str, float] | None = None, strain: ArrayLike | None = None
@@ -236,6 +240,19 @@ class ObservedMotion(Result, kind="observed motion"):
         """Poses (n_t, 4, 4) of a place, and covariances (n_t, 6, 6) of its twist in its own axes."""
         poses, covariances = zip(*(one.pose(link, s) for one in self.states), strict=True)
         return np.array(poses), np.array(covariances)
+
+    def summary(self) -> str:
+        """What was known at the end of what was unknown, and what was left out, in a few lines."""
+        lines = [f"{len(self) - 1} steps to t = {self.t[-1]:g} s"]
+        sd = self.standard_deviations
+        units = zip(self.values.items(), self.units, strict=True)
+        lines += [f"{name} {x[-1]:.5g} +- {sd[name][-1]:.2g} {unit}".rstrip() for (name, x), unit in units]
+        if out := np.flatnonzero(np.any([np.zeros(len(self), dtype=bool), *self.left_out.values()], axis=0)).tolist():
+            lines.append(
+                f"left out as improbable: readings of {', '.join(self.left_out)} at {len(out)} times, first at "
+                f"{self.t[out[0]]:g} s"
+            )
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         how = f"smoothed over {self.lag:g} s" if self.lag else self.method

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, stats
+from scipy import linalg, special
 
 from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array, Mask
@@ -118,7 +118,7 @@ class Observer:
         substeps = Integer(1, 10**6).argument("substeps", substeps)
         noise, m = self._noises(noise), len(none)
         self._moving = MovingRobot(whole, self.unknowns, m, dt, driven, substeps, noise)
-        self.dt: float = self.steps.dt
+        self.dt: float = self._moving.steps.dt
         self._lag = self._steps_in(lag)
         self.names = tuple(name for one in self.unknowns for name in one.names)
         self._walk, self._motion = self._processes(process or {})
@@ -129,21 +129,18 @@ class Observer:
     @property
     def robot(self) -> Robot:
         """With unknown loads as further inputs, and unknown numbers as they are estimated."""
+        if self._belief is not None:
+            self._moving.take(self._belief.mean)
         return self._moving.robot
-
-    @property
-    def steps(self) -> Any:
-        """Its `DiscreteSteps`."""
-        return self._moving.steps
 
     def _steps_in(self, lag: Number | None) -> int:
         """Steps after which a state is smoothed; 0: it is not."""
         if lag is None:
             return LAG if self.method == "smoother" else 0
-        steps = round((time := amount("lag", lag, "time")) / self.dt) if lag == lag else 0
-        if not steps >= 1:
+        time = amount("lag", lag, "time")
+        if not time >= 0.5 * self.dt:
             raise InputError("lag", f"a time of at least a step, {self.dt:g} s", f"{time:g} s")
-        return steps
+        return max(1, round(time / self.dt))
 
     @property
     def lag(self) -> float:
@@ -216,7 +213,7 @@ class Observer:
         root = np.hstack([moving.random_start(state, far, fast, part), np.zeros((moving.at + moving.m, moving.m))])
         root[moving.at :, root.shape[1] - moving.m :] = linalg.block_diag(*known) if known else 0.0
         root = triangular(root)
-        if self.robot.n_multipliers:
+        if moving.robot.n_multipliers:
             root = moving.along_loops(np.array(state.q), np.array(state.qd), root)
         self._records, self._belief = (), Belief(state, mean, root)
         return self._shown((), {})
@@ -239,7 +236,7 @@ class Observer:
         self._moving.take(belief.mean)
         told = tuple(dict.fromkeys(rejected))
         return Observation(
-            self.robot, state.t, np.array(state.q), np.array(state.qd), self.names, belief.mean.copy(),
+            self._moving.robot, state.t, np.array(state.q), np.array(state.qd), self.names, belief.mean.copy(),
             belief.root.copy(), strain_of(state).copy(), numbers, told, dict(innovations or {}), past,
         )  # fmt: skip
 
@@ -325,7 +322,8 @@ class Observer:
         near = [k for k, end in enumerate(ends) if abs(end - time) < 0.5 * self.dt]
         if not near:
             known = f"{ends[0]:g} to {ends[-1]:g} s" if ends else "no step yet"
-            raise InputError("late", f"times of the last {REMEMBERED} steps, {known}", f"{time:g} s")
+            n = max(REMEMBERED, self._lag + 1)
+            raise InputError("late", f"times of the last {n} steps, {known}", f"{time:g} s")
         k = near[0]
         records[k] = records[k]._replace(readings=(*records[k].readings, deepcopy(dict(readings))))
         return k
@@ -367,7 +365,7 @@ class Observer:
         counted = np.ones(len(e), dtype=bool)
         if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
             cost = self._corrected(given, belief, e, H, counted)[2]
-            if stats.chi2.sf(cost, len(e)) >= IMPROBABLE:
+            if special.chdtrc(len(e), cost) >= IMPROBABLE:
                 doubtful = []
         for name in doubtful:
             counted[readings.rows[name]] = False
@@ -393,9 +391,9 @@ class Observer:
             for name, end in zip(left, ends.tolist(), strict=True):
                 block = slice(end - (left[name].stop - left[name].start), end)
                 size = w[block] @ linalg.solve(precision[block, block], w[block], assume_a="pos")
-                found.append((float(stats.chi2.logsf(size, block.stop - block.start)), name))
-            least, name = min(found)
-            if not least < np.log(IMPROBABLE):
+                found.append((float(special.chdtrc(block.stop - block.start, size)), -float(size), name))
+            least, _, name = min(found)
+            if not least < IMPROBABLE:
                 break
             del left[name]
         return [name for name in readings.rows if name not in left]
@@ -461,7 +459,7 @@ class Observer:
             commands = np.vstack([rows[:1], rows[: len(found) - 1]])
             inputs = np.array([self._moving.inputs(u, one.mean) for u, one in zip(commands, states, strict=True)])
             self._moving.take(states[-1].mean)
-            run = self.steps.run(
+            run = self._moving.steps.run(
                 *(np.array([getattr(one, name) for one in states]) for name in ("t", "q", "qd")), inputs,
                 f"observed by {self.method}", paths,
                 np.array([one.strain for one in states]) if self._moving.n_strains else None,
