@@ -219,7 +219,8 @@ class Stepper:
         path = np.zeros_like(self._motion.march.path)
         if memory is not None and memory.settings[-2] == steps.driven_names:
             path = memory.path
-        partition, motion = steps.system.partition, steps.system_at(u, path).driven.jets(t)
+        partition = steps.system.partition
+        motion = steps.system_at(u, path).driven.jets(t) if partition.names else ()
         for name, i, jet in zip(partition.names, partition.driven, motion, strict=True):
             for letter, x, there in (("q", q[i], jet[0]), ("qd", qd[i], jet[1])):
                 if abs(x - there) > LOOP_CLOSURE_TOLERANCE * (1.0 + abs(there)):
