@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import linalg, stats
+from scipy import special
+from scipy.linalg import lapack
 
 from sorosim.analysis.equations.system import mass_weight
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
@@ -27,7 +28,7 @@ from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values, choice, describe
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE
 from sorosim.mechanics.robot import Robot, check_robot
-from sorosim.studies.estimation.disturbances import SmoothMotions
+from sorosim.studies.estimation.disturbances import SmoothMotions, solved
 from sorosim.studies.estimation.observation import Observation, ObservedMotion
 from sorosim.studies.estimation.readings import ReadingErrors, is_missing
 from sorosim.studies.estimation.unknowns import components_of, place_of, unknowns_of, with_inputs
@@ -47,6 +48,8 @@ MOST_CORRECTIONS, SETTLED = 8, 1e-3
 REMEMBERED = 50
 # of coordinates and rates, by which differences of readings move them
 DIFFERENCE = 1e-5
+# columns that LAPACK eliminates at once
+BLOCK = 32
 
 
 class Belief(NamedTuple):
@@ -210,12 +213,12 @@ class Observer:
     def _along_loops(self, q: Array, qd: Array, root: Array) -> Array:
         """A root of a covariance as loops have it: where rates follow coordinates, theirs do."""
         n, free, out = self.robot.ndof, self._free, root.copy()
-        U = self._smooth.weight(q)
-        out[free] = self._smooth.tangent(q, U, U @ root[free])
-        U, by_q = mass_weight(self.robot, q, free), np.zeros((n, root.shape[1]))
+        out[free] = self._smooth.closed(q, self._smooth.scales(q), root[free])
+        by_q = np.zeros((n, root.shape[1]))
         by_q[free] = out[free]
         follow = closed_rates_by(Sensitivities(self.robot, []), q, qd, qd, free, by_q)
-        out[n + free] = self._smooth.tangent(q, U, U @ root[n + free]) + follow[free]
+        N = solved(mass_weight(self.robot, q, free), np.eye(len(free)))
+        out[n + free] = self._smooth.closed(q, N, root[n + free]) + follow[free]
         return out
 
     def inputs(self, u: Array, mean: Array) -> Array:
@@ -337,14 +340,14 @@ class Observer:
         counted = np.ones(len(e), dtype=bool)
         if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
             cost = self._corrected(readings, belief, e, H, counted)[2]
-            if stats.chi2.sf(cost, len(e)) >= IMPROBABLE:
+            if special.chdtrc(len(e), cost) >= IMPROBABLE:
                 doubtful = []
         for name in doubtful:
             counted[readings.rows[name]] = False
         if not counted.any():
             return belief, doubtful, innovations
         z, R, _ = self._corrected(readings, belief, e, H, counted)
-        root = linalg.solve_triangular(R, belief.root.T, trans="T").T
+        root = solved(R, belief.root.T, True).T
         return self._at(belief, x + belief.root @ z, root), doubtful, innovations
 
     def _doubtful(self, readings: ReadingErrors, belief: Belief, e: Array, H: Array) -> list[str]:
@@ -352,8 +355,8 @@ class Observer:
         out, C = [], H @ belief.root
         for name, rows in readings.rows.items():
             own = C[rows]
-            size = e[rows] @ linalg.solve(np.eye(len(own)) + own @ own.T, e[rows], assume_a="pos")
-            if stats.chi2.sf(size, len(own)) < IMPROBABLE:
+            size = e[rows] @ np.linalg.solve(np.eye(len(own)) + own @ own.T, e[rows])
+            if special.chdtrc(len(own), size) < IMPROBABLE:
                 out.append(name)
         return out
 
@@ -365,9 +368,9 @@ class Observer:
         z = np.zeros(belief.root.shape[1])
         for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
             C, r = H[counted] @ belief.root, e[counted]
-            R = linalg.qr(np.vstack([np.eye(C.shape[1]), C]), mode="r")[0][: C.shape[1]]
+            R = lapack.dtpqrt(0, min(BLOCK, len(z)), np.eye(len(z)), C)[0]  # of [1; C]
             # least |z'|^2 + |r + C (z' - z)|^2
-            after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (r - C @ z), trans="T"))
+            after = -solved(R, solved(R, C.T @ (r - C @ z), True))
             done, z = np.abs(after - z).max() < SETTLED, after
             if done or self.method == "ekf":
                 break
@@ -487,7 +490,7 @@ def _triangular(root: Array) -> Array:
     """The square, lower triangular S of S S^T = root root^T."""
     n = len(root)
     wide = root if root.shape[1] >= n else np.hstack([root, np.zeros((n, n - root.shape[1]))])
-    return np.asarray(linalg.qr(wide.T, mode="r")[0][:n].T)
+    return np.asarray(np.linalg.qr(wide.T, mode="r")).T
 
 
 def _with_gaps(row: Array) -> Any:
