@@ -92,6 +92,10 @@ class DiscreteSteps(RobotMarch):
         options = self._options | {"substeps": self.substeps}
         return partial(DiscreteSteps, self.robot, self.dt, self._driven, options), ()
 
+    def of(self, robot: Robot) -> DiscreteSteps:
+        """The same of another robot."""
+        return DiscreteSteps(robot, self.dt, self._driven, self._options | {"substeps": self.substeps})
+
     @cached_property
     def settings(self) -> tuple[object, ...]:
         """What other steps must have in common with these to go on with the same bits."""
@@ -197,6 +201,11 @@ class DiscreteSteps(RobotMarch):
     def no_changes(self) -> Equations:
         """Tangents of the equations in any directions where no numbers change."""
         return Equations._make(part[None] for part in self.equations())
+
+    @property
+    def no_feedback(self) -> Array:
+        """Derivatives of inputs by states where none depends on them."""
+        return np.zeros((0, 2, self.engine.n_actuators, self.engine.ndof))
 
     def warn_of_tolerance(self, tight: float) -> None:
         """Say that derivatives are loose; called by the functions that users call."""

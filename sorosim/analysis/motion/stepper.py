@@ -278,7 +278,8 @@ class Stepper:
         u_tangent[2 * n :, 0] = np.eye(n_inputs)
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
-            strains, u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
+            strains, u_tangent, self._steps.no_feedback, self._steps.no_changes, tangents,
+            path=self._motion.march.path,
         )  # fmt: skip
         tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
         columns = tangents.reshape(size, 2 * n).T

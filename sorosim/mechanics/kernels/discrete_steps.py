@@ -388,12 +388,16 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, 
 
 
 @kernel_lazy()
-def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot, u_dot, varied, dots) -> bool:
+def motion_jvp(
+    model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot, u_dot, feedback, varied, dots
+) -> bool:  # fmt: skip
     """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
 
     ends, dt: as in `motion_vjp`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
     of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
-    inputs before the first row; z_dot (K, n_strains): tangents of strains of Maxwell elements.
+    inputs before the first row; z_dot (K, n_strains): tangents of strains of Maxwell elements. feedback
+    (N, 2, n_actuators, ndof), or of no intervals: derivatives of inputs by coordinates and rates at the begins of their
+    intervals; what they give is added to u_dot.
     """
     looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
     for k in range(held.shape[0]):
@@ -403,6 +407,9 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot
         if derive_accelerations(model, march, ws, False, looped and not empty, empty) != DONE:
             return False
         for d in range(n_directions):
+            if feedback.shape[0] > 0:
+                multiply(feedback[k, 0], dot[d, Q], 1.0, u_dot[d, k])
+                multiply(feedback[k, 1], dot[d, QD], 1.0, u_dot[d, k])
             clear(dot[d, SOLUTION])
             accelerations_jvp(march, 1.0, dot[d], u_dot[d, k])
             begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 2 * k, dot[d])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from sorosim.analysis.results.result import Equilibrium
+from sorosim.analysis.motion.controllers import Controller
+from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.arrays import Array
 from sorosim.base.declare.result import TEXT, Named, Numbers, Result, StoredField
 from sorosim.base.declare.types import Integer
@@ -22,8 +23,10 @@ from sorosim.base.validation import choice, counted, describe, number
 from sorosim.files import load_text
 from sorosim.files.results import text_of
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.design.problem import ONLY, Free, Function, Limit, Problem, Trial
-from sorosim.studies.design.quantities import refuse_motions
+from sorosim.studies.design.cases import GAIN, ONLY, InMotion
+from sorosim.studies.design.motion import Moving
+from sorosim.studies.design.problem import Free, Function, Limit, Problem, Trial
+from sorosim.studies.design.rest import Rest
 from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, PART, SPENT, STATIONARY, Kkt, Search, Step
 from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS, NEAR, SPREAD
 
@@ -60,16 +63,20 @@ def design(
     define: Mapping[str, Any] | None = None, method: str = "slsqp", starts: int = 1, points: int = 9,
     tolerance: float = FTOL, max_evaluations: int = 500,
 ) -> Design:  # fmt: skip
-    """Find numbers of robots, their inputs and driven coordinates that make a quantity of equilibria least.
+    """Find numbers of robots, their inputs and controllers that make a quantity of equilibria or motions least.
 
     Parameters
     ----------
     cases : Robot, or mapping of names to robots
         Each an equilibrium: of a robot under the inputs and driven coordinates of its file's `statics` block, or a
-        mapping of ``robot``, ``u``, ``driven`` and ``q0``, as `sorosim.statics` takes them.
+        mapping of ``robot``, ``u``, ``driven`` and ``q0``, as `sorosim.statics` takes them. With ``simulate`` in it,
+        options ``t_end`` and those of `rollout`, such as ``{"t_end": "2 s", "dt": "5 ms"}``, it is a motion: ``u``,
+        ``driven``, ``q0`` and ``qd0`` are as `simulate` takes them, in the place of what the file says of runs, and
+        inputs are held over steps of dt, 10 ms if nothing else is said. ``controller``: a function ``f(t, q, qd, *,
+        gain=number, ...)`` without memory that gives the inputs that `u` does not name, at the begin of each step.
     free : sequence of names, or mapping of labels to names
         What may change: paths of numbers in the robots' files, as `sorosim.scalars` lists them, ``u.NAME``,
-        ``driven.NAME``. A list of names in the place of one: all of them are one number, as of parts that are
+        ``driven.NAME`` at rest, ``gain.NAME`` of a controller. A list of names in the place of one: all of them are one number, as of parts that are
         alike. A name is of all cases that have it, or with the name of a case before it of that one:
         ``"pull.u.tendon"``.
     minimise : str, mapping or pair of these
@@ -82,7 +89,8 @@ def design(
         lengths and angles apart: they say how large it is.
     define : mapping of name to definition
         Further quantities: ``{"distance": place, "to": point or place}``, ``{"stiffness": place, "along":
-        direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several.
+        direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several. Of motions the summaries
+        of runs: ``{"max": "arm.z"}``, ``{"rms": distance, "after": "1 s"}``, ``{"last": name, "until": "0.5 s"}``.
     method : {"slsqp", "trust-constr"}
     starts : int
         Number of starts, the others spread between the bounds, always the same; the best one counts.
@@ -91,7 +99,7 @@ def design(
     tolerance : float
         Change of the objective over its size at which a search ends.
     max_evaluations : int
-        Most equilibria of all cases, of all starts and points together.
+        Most trials, of all starts and points together; in each all cases are solved.
 
     Returns
     -------
@@ -100,7 +108,7 @@ def design(
     Raises
     ------
     ConvergenceError
-        There is no equilibrium at the start, or nothing meets the constraints: ``partial`` is the Design that
+        There is no equilibrium or motion at the start, or nothing meets the constraints: ``partial`` is the Design that
         violates them least, and the message says which, and by how much.
     InputError
         A wrong name, unit or value, with the nearest.
@@ -117,9 +125,11 @@ def design(
     ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one,
     too, by its own name.
 
-    Equilibria, positions and forces of driven coordinates have exact derivatives; of others differences of fourth
-    order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces
-    are differentiated by it by such differences. Positive numbers are searched by their logarithms. Steps to robots
+    Equilibria, motions, positions, coordinates, inputs and forces of driven coordinates at rest have exact derivatives;
+    of others differences of fourth order are taken along these, as `Sensitivities.readings` does, and so is what a
+    controller gives. Where a number changes surfaces that touch, forces are differentiated by it by such differences,
+    or whole motions, as they are by all where Python computes a load. The greatest value of a motion has the derivative
+    of the row at which it is: where two are as great, it jumps. Positive numbers are searched by their logarithms. Steps to robots
     that cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
     Nocedal and Wright, Numerical Optimization, 12 and 18.
     """
@@ -180,8 +190,6 @@ class _Task:
         given = self.minimise if several else [self.minimise]
         if not isinstance(given, Sequence) or len(given) not in (1, 2):
             raise InputError("minimise", "the name of a quantity, weights by names, or two of these", describe(given))
-        for one in given:
-            refuse_motions("minimise", one)
         sums = {f"{OBJECTIVE}_{k + 1}" if several else OBJECTIVE: {"sum": dict(one)} for k, one in enumerate(given)
                 if isinstance(one, Mapping)}  # fmt: skip
         self.problem = Problem.of(self.cases, self.free, self.bounds, {**(self.define or {}), **sums})
@@ -217,7 +225,7 @@ class _Task:
     def best(
         self, goal: Goal, limits: Sequence[Limit], starts: Sequence[Array], budget: list[int], options: dict[str, Any]
     ) -> Found:
-        """The best of searches from several starts; the first start has to have equilibria."""
+        """The best of searches from several starts; the first start may not fail."""
         best: Found | None = None
         skipped = 0
         for k, start in enumerate(starts):
@@ -246,7 +254,7 @@ class _Task:
                 f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}"
             )
         if skipped:
-            notes.append(f"{counted(skipped, 'start')} without equilibria")
+            notes.append(f"{counted(skipped, 'start')} that failed")
         return best._replace(message="; ".join(notes))
 
 
@@ -319,7 +327,7 @@ class Design(Result, kind="design"):
                                   name="arguments"),
         "_p": StoredField(Numbers("n_free"), "what was found, in the order of what was free", "SI", name="p"),
         "values": StoredField(Named(Numbers()), "the same by name", "SI", derived=True),
-        "_q": StoredField(Named(Numbers(...)), "coordinates of the equilibria, by case", name="q"),
+        "_q": StoredField(Named(Numbers(...)), "coordinates of equilibria, and at begins of motions, by case", name="q"),
         "_edges": StoredField(Numbers(...), "of each number 1 or -1 where trials that are greater or less fail, else 0",
                               name="edges"),
         "_ending": StoredField(TEXT, "how the search ended", name="message"),
@@ -358,18 +366,39 @@ class Design(Result, kind="design"):
     @property
     def robots(self) -> dict[str, Robot]:
         """The robots by case, with these numbers; "" names the only one."""
-        return {name: eq.robot for name, eq in self.equilibria.items()}
+        return {name: state.robot for name, state in self._states.items()}
 
     @property
     def robot(self) -> Robot:
         """That of the first case."""
-        return self._trial.equilibria[0].robot
+        return self._trial.states[0].robot
+
+    @property
+    def _states(self) -> dict[str, Any]:
+        pairs = zip(self._task.problem.cases, self._trial.states, strict=True)
+        return {case.name: state for case, state in pairs}
 
     @property
     def equilibria(self) -> dict[str, Equilibrium]:
-        """Equilibria by case."""
-        pairs = zip(self._task.problem.cases, self._trial.equilibria, strict=True)
-        return {case.name: eq for case, eq in pairs}
+        """Equilibria by case, of those at rest."""
+        rests = ((name, one.equilibrium) for name, one in self._states.items() if isinstance(one, Rest))
+        return {name: eq for name, eq in rests if eq is not None}
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """Runs by case, of those in motion."""
+        return {name: one.run for name, one in self._states.items() if isinstance(one, Moving)}
+
+    @property
+    def controllers(self) -> dict[str, Controller]:
+        """Controllers by case with the gains that were found, as `simulate` takes them."""
+        out = {}
+        for k, case in enumerate(self._task.problem.cases):
+            if isinstance(case, InMotion) and case.controller is not None:
+                own = self._task.problem.columns[k]
+                gains = {one.target: float(self._trial.p[i]) for i, one in own if one.kind == GAIN}
+                out[case.name] = partial(case.controller, **gains)
+        return out
 
     @property
     def objective(self) -> float:
@@ -522,18 +551,16 @@ class Design(Result, kind="design"):
     @property
     def _arguments(self) -> str:
         problem = self._task.problem
-        cases = {case.name or ONLY: {"u": case.u.tolist(), "driven": dict(case.driven)} for case in problem.cases}
+        cases = {case.name or ONLY: case.arguments for case in problem.cases}
         bounds = {one.name: [one.unknown.low, one.unknown.high] for one in problem.free}
         names = {one.name: _names(problem, one) for one in problem.free}
         minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
         limits = {one.name: [one.low, one.high] for one in self._task.limits}
-        keys = ("distance", "to", "stiffness", "along", "sum", "rms")
-        define = {
-            name: {key: x for key in keys if (x := getattr(one, key)) is not None}
-            for name, one in problem.definitions.items()
-        }
+        define = {name: one.data for name, one in problem.definitions.items()}
+        for limit in self._task.limits:
+            problem.size(limit, problem.function(limit.name, ""))  # is known then
         return json.dumps({"cases": cases, "free": names, "bounds": bounds, "minimise": minimise, "subject_to": limits,
-                           "define": define})  # fmt: skip
+                           "define": define, "sizes": problem.sizes})  # fmt: skip
 
     @property
     def _p(self) -> Array:
@@ -541,7 +568,7 @@ class Design(Result, kind="design"):
 
     @property
     def _q(self) -> dict[str, Array]:
-        return {name or ONLY: eq.q for name, eq in self.equilibria.items()}
+        return {name or ONLY: state.begin for name, state in self._states.items()}
 
     @property
     def _history(self) -> Array:
@@ -559,11 +586,13 @@ class Design(Result, kind="design"):
         kept = cls.parts(stored, robot)
         told = json.loads(kept["_arguments"])
         cases = {
-            name: {"robot": load_text(text, name), "q0": kept["_q"][name], **told["cases"][name]}
+            name: {"robot": load_text(text, name), **({} if "simulate" in told["cases"][name] else {"q0": kept["_q"][name]}),
+                   **told["cases"][name]}
             for name, text in kept["_texts"].items()
-        }
+        }  # fmt: skip
         minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
         task = _Task(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        task.problem.sizes.update(told.get("sizes", {}))
         n, front = len(kept["_p"]), kept.get("_front")
         steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
         points = None if front is None else Front(front[:, :2], front[:, 2:])
