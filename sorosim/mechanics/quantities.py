@@ -198,7 +198,7 @@ class Summary(Declared, title="Summaries"):
         if self.how in ("range", "amplitude"):
             own[[np.argmax(x), np.argmin(x)]] += np.array([1.0, -1.0]) * (1.0 if self.how == "range" else 0.5)
         elif self.how in ("last", "min", "max"):
-            own[{"last": n, "min": np.argmin(x), "max": np.argmax(x)}[self.how]] = 1.0
+            own[{"last": n, "min": int(np.argmin(x)), "max": int(np.argmax(x))}[self.how]] = 1.0
         elif self.how == "rate":
             own[[0, n]] = np.array([-1.0, 1.0]) / (t[n] - t[0]) if n else np.nan
         else:
@@ -231,7 +231,7 @@ class Summary(Declared, title="Summaries"):
 def _shares(t: Array) -> Array:
     """Parts (n,) that values at times t have in their mean over time, by the trapezoidal rule."""
     half = 0.5 * np.diff(t) / (t[-1] - t[0])
-    return np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half])
+    return np.asarray(np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half]))
 
 
 # of the end of a run, by which a time may be beyond it

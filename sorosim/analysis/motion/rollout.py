@@ -41,8 +41,7 @@ from sorosim.mechanics.kernels.discrete_steps import Adjoint, Equations
 from sorosim.mechanics.kernels.march import Rows
 from sorosim.mechanics.robot import Robot, check_robot
 
-
-# of the largest value of a coordinate or rate in a motion, or of this one: steps by which controllers are differentiated
+# steps by which controllers are differentiated: of the largest value of a coordinate or rate in a motion, or of this
 STATE_STEP, LEAST_STATE = 1e-3, 1e-3
 
 
@@ -161,6 +160,8 @@ class Rollout:
         How many intervals needed smaller steps, as in `Stepper`; derivatives are those of the steps that were taken.
     """
 
+    _feedback: Feedback | None
+
     def __init__(
         self, motion: SteppedMotion, u: Array, numbers: tuple[str, ...] = (), stop: Event | None = None,
         start: StartingState | None = None, equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
@@ -184,9 +185,7 @@ class Rollout:
         self._start_change = motion.rechart()
         self.q[0], self.qd[0], self._strain[0] = march.state.q, march.state.qd, march.strain[0]
         self._strain_begins = bool(march.counts["fresh"]) and motion.count == 0  # with the coordinates of the start
-        self._segments, error = motion.move(
-            rows, u, stop, controller=None if feedback is None else feedback.controller
-        )
+        self._segments, error = motion.move(rows, u, stop, controller=None if feedback is None else feedback.controller)
         for first, last, own, ends, _ in self._segments:
             self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
             self._strain[first : last + 1] = own.strain[ends]
@@ -218,7 +217,7 @@ class Rollout:
     ) -> None:  # fmt: skip
         self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
         self._start, self._equilibrium, self._derivatives = start, equilibrium, Derivatives(steps)
-        self._feedback: Feedback | None = None
+        self._feedback = None
 
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"

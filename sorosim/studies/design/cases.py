@@ -20,7 +20,7 @@ from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.analysis.sensitivity import parameter
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ConvergenceError, InputError, nearest
-from sorosim.base.methods import SECONDS, option
+from sorosim.base.methods import SECONDS, STEPS, option, spread
 from sorosim.base.options import StepArguments, checked
 from sorosim.base.signals import ConstantSignal
 from sorosim.base.validation import as_real, describe
@@ -117,9 +117,7 @@ class Case(ABC):
         """Names of parameters by which the kind of case has no exact derivatives."""
         return set()
 
-    def equilibrium(
-        self, robot: Robot, u: Array, driven: Mapping[str, float], guesses: Sequence[Any]
-    ) -> Equilibrium:
+    def equilibrium(self, robot: Robot, u: Array, driven: Mapping[str, float], guesses: Sequence[Any]) -> Equilibrium:
         """The equilibrium that is found from the first guess that leads to one."""
         for n, guess in enumerate(guesses, 1):
             try:
@@ -193,6 +191,7 @@ class InMotion(Case):
     options: Mapping[str, Any] = field(default_factory=dict)  # t_end and those of steps
     controller: Controller | None = None
     where: str = "cases"
+    guess: Any = None  # where an equilibrium to begin in is searched first
 
     def __post_init__(self) -> None:
         _ = self.times(self.robot), self.usual, self.gains  # are checked
@@ -297,7 +296,7 @@ class InMotion(Case):
         assert function is not None
 
         def given(t: float, q: Array, qd: Array) -> Array:
-            out = rows[min(round(t / dt), len(rows) - 1)].copy()
+            out: Array = rows[min(round(t / dt), len(rows) - 1)].copy()
             out[sets] = controller_inputs(robot, sets, f"controller at t = {t:g} s", function(t, q, qd, **gains))[sets]
             return out
 
@@ -307,8 +306,8 @@ class InMotion(Case):
         rows: Any = self.held(robot, values)
         q0 = robot.description.simulate.get("q0") if self.q0 is None else self.q0
         if isinstance(q0, str) and q0 == "equilibrium":
-            driven = self.prescribed(robot).values
-            q0 = Begin(self.equilibrium(robot, rows[0], driven, [*guesses, None]))
+            driven, known = self.prescribed(robot).values, [] if self.guess is None else [self.guess]
+            q0 = Begin(self.equilibrium(robot, rows[0], driven, [*guesses, *known, None]))
         if self.controller is not None:
             rows = Feedback(len(rows), self.controlled(robot, rows, values), np.array(self.sets, dtype=np.int64))
         try:
@@ -327,7 +326,7 @@ class InMotion(Case):
 
     def _directions(self, here: Moving, values: Values, changes: Changes) -> Directions:
         """How inputs and the start change with the numbers, states held."""
-        n, (rows, ndof) = len(values), here.q.shape
+        n, ndof = len(values), here.q.shape[1]
         starts = self.q0 is None and "q0" not in self.robot.description.simulate
 
         def read(robot: Robot) -> Array:
@@ -370,7 +369,7 @@ class InMotion(Case):
         q0 = self.q0 if self.q0 is None or isinstance(self.q0, str) else np.asarray(self.q0).tolist()
         qd0 = None if self.qd0 is None else self.robot.coordinates(self.qd0, "qd0", order=1).tolist()
         return {
-            "simulate": dict(self.options), "q0": q0, "qd0": qd0,
+            "simulate": spread(self.options, STEPS), "q0": q0, "qd0": qd0,
             "u": None if self.u is None else dict(zip(names, inputs, strict=True)),
             "driven": None if self.driven is None else {name: one.spec for name, one in self.usual.driven.items()},
         }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -76,9 +76,9 @@ def design(
         gain=number, ...)`` without memory that gives the inputs that `u` does not name, at the begin of each step.
     free : sequence of names, or mapping of labels to names
         What may change: paths of numbers in the robots' files, as `sorosim.scalars` lists them, ``u.NAME``,
-        ``driven.NAME`` at rest, ``gain.NAME`` of a controller. A list of names in the place of one: all of them are one number, as of parts that are
-        alike. A name is of all cases that have it, or with the name of a case before it of that one:
-        ``"pull.u.tendon"``.
+        ``driven.NAME`` at rest, ``gain.NAME`` of a controller. A list of names in the place of one: all of them are one
+        number, as of parts that are alike. A name is of all cases that have it, or with the name of a case before it of
+        that one: ``"pull.u.tendon"``.
     minimise : str, mapping or pair of these
         The name of a quantity, with a minus before it to make it greatest; a mapping of names to weights: their
         sum; two of these: a Pareto front.
@@ -129,9 +129,9 @@ def design(
     of others differences of fourth order are taken along these, as `Sensitivities.readings` does, and so is what a
     controller gives. Where a number changes surfaces that touch, forces are differentiated by it by such differences,
     or whole motions, as they are by all where Python computes a load. The greatest value of a motion has the derivative
-    of the row at which it is: where two are as great, it jumps. Positive numbers are searched by their logarithms. Steps to robots
-    that cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
-    Nocedal and Wright, Numerical Optimization, 12 and 18.
+    of the row at which it is: where two are as great, it jumps. Positive numbers are searched by their logarithms.
+    Steps to robots that cannot be built, or have no equilibrium or motion, are shortened. The optimum is a local one.
+    Source: docs/theory.md, 13; Nocedal and Wright, Numerical Optimization, 12 and 18.
     """
     choice("method", method, METHODS)
     starts = Integer(1, MAX_STARTS).argument("starts", starts)
@@ -327,7 +327,7 @@ class Design(Result, kind="design"):
                                   name="arguments"),
         "_p": StoredField(Numbers("n_free"), "what was found, in the order of what was free", "SI", name="p"),
         "values": StoredField(Named(Numbers()), "the same by name", "SI", derived=True),
-        "_q": StoredField(Named(Numbers(...)), "coordinates of equilibria, and at begins of motions, by case", name="q"),
+        "_q": StoredField(Named(Numbers(...)), "coordinates of equilibria and of starts of motions, by case", name="q"),
         "_edges": StoredField(Numbers(...), "of each number 1 or -1 where trials that are greater or less fail, else 0",
                               name="edges"),
         "_ending": StoredField(TEXT, "how the search ended", name="message"),
@@ -371,7 +371,7 @@ class Design(Result, kind="design"):
     @property
     def robot(self) -> Robot:
         """That of the first case."""
-        return self._trial.states[0].robot
+        return next(iter(self.robots.values()))
 
     @property
     def _states(self) -> dict[str, Any]:
@@ -392,7 +392,7 @@ class Design(Result, kind="design"):
     @property
     def controllers(self) -> dict[str, Controller]:
         """Controllers by case with the gains that were found, as `simulate` takes them."""
-        out = {}
+        out = dict[str, Controller]()
         for k, case in enumerate(self._task.problem.cases):
             if isinstance(case, InMotion) and case.controller is not None:
                 own = self._task.problem.columns[k]
@@ -556,7 +556,7 @@ class Design(Result, kind="design"):
         names = {one.name: _names(problem, one) for one in problem.free}
         minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
         limits = {one.name: [one.low, one.high] for one in self._task.limits}
-        define = {name: one.data for name, one in problem.definitions.items()}
+        define = {name: one.as_data for name, one in problem.definitions.items()}
         for limit in self._task.limits:
             problem.size(limit, problem.function(limit.name, ""))  # is known then
         return json.dumps({"cases": cases, "free": names, "bounds": bounds, "minimise": minimise, "subject_to": limits,
@@ -586,13 +586,17 @@ class Design(Result, kind="design"):
         kept = cls.parts(stored, robot)
         told = json.loads(kept["_arguments"])
         cases = {
-            name: {"robot": load_text(text, name), **({} if "simulate" in told["cases"][name] else {"q0": kept["_q"][name]}),
-                   **told["cases"][name]}
+            name: {"robot": load_text(text, name), "q0": kept["_q"][name], **told["cases"][name]}
             for name, text in kept["_texts"].items()
-        }  # fmt: skip
+        }
         minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
         task = _Task(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
-        task.problem.sizes.update(told.get("sizes", {}))
+        problem = task.problem
+        problem.sizes.update(told.get("sizes", {}))
+        problem.cases = tuple(
+            replace(case, guess=kept["_q"][case.name or ONLY]) if isinstance(case, InMotion) else case
+            for case in problem.cases
+        )
         n, front = len(kept["_p"]), kept.get("_front")
         steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
         points = None if front is None else Front(front[:, :2], front[:, 2:])

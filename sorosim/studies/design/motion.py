@@ -117,9 +117,8 @@ class ChangesOfMotion(Changes):
             return self._again({i: float(self.values[i] + h)})
         robot = self.robot(i, h)
         steps = here.steps if robot is here.robot else here.steps.of(robot)
-        return Moving(
-            robot, steps, here.t, here.q + h * self.q[..., i], here.qd + h * self.qd[..., i], here.u + h * self.u[..., i]
-        )
+        q, qd = here.q + h * self.q[..., i], here.qd + h * self.qd[..., i]
+        return Moving(robot, steps, here.t, q, qd, here.u + h * self.u[..., i])
 
     def positions(self, frames: LinkFrames) -> tuple[Array, Array]:
         moving = MovingFrames(self.by, frames)

@@ -1,7 +1,7 @@
 """Quantities of a robot at rest or in motion by name, with their derivatives, and what is made of them.
 
-Names are those of quantities of runs (`sorosim.mechanics.quantities`); mass, centre of mass and frequencies beside. What
-changes over a motion is brought down to one number by the summaries of runs.
+Names are those of quantities of runs (`sorosim.mechanics.quantities`); mass, centre of mass and frequencies beside.
+What changes over a motion is brought down to one number by the summaries of runs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class Measure(NamedTuple):
     @property
     def dimension(self) -> str:
         """The first dimension with this unit."""
-        return next((name for name, one in DIMENSIONS.items() if one.unit == self.unit.strip("-")), "number")
+        written = self.unit.strip("-").replace(" ", "*")
+        return next((name for name, one in DIMENSIONS.items() if one.unit == written), "number")
 
 
 class History(NamedTuple):
@@ -132,7 +133,7 @@ class Definition(Summary, title="Definitions"):
         return self.sum is None and not (self.rms is not None and not self.is_summary)
 
     @property
-    def data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, Any]:
         """As JSON data."""
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         out = {name: value for name, value in said.items() if value is not None and not (name == "after" and not value)}

@@ -1,4 +1,4 @@
-"""What is computed of a robot, at rest here, and how it changes with numbers of its file, inputs, driven coordinates."""
+"""A robot at rest, and how all that is computed of one changes with numbers of its file, inputs, driven coordinates."""
 
 from __future__ import annotations
 
@@ -167,7 +167,8 @@ class Changes(ABC):
 
     def robot(self, i: int, h: float) -> Robot:
         """The robot where a parameter is larger by h."""
-        one, robot = self.parameters[i], self.here.robot
+        one = self.parameters[i]
+        robot: Robot = self.here.robot
         return robot.with_values({one.target: float(self.values[i] + h)}) if one.kind == FILE else robot
 
     def derivative(self, i: int, function: Callable[[int, float], Array], part: float) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -29,8 +30,6 @@ ROUNDS = 10
 SPENT = "max_evaluations are spent"
 # an iterate so near to a trial that failed, in scaled numbers, is at an edge
 NEAR_EDGE = 1e-3
-# searches that stay where trials beyond fail are taken up in a box, this part of the way to the nearest of these
-SHORTER = 0.5
 # trials that are kept, whose values a search may ask for again
 KEPT = 8
 METHODS = ("slsqp", "trust-constr")
@@ -102,7 +101,6 @@ class Search:
     failures: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     edges: dict[int, tuple[float, float]] = field(default_factory=dict)  # number: where in z, and towards where
-    box: tuple[Array, float] | None = None  # middle in z and half of the width, of a search that stayed
     _failed: list[Array] = field(default_factory=list)
     _last: Trial | None = None  # the last one with derivatives
     _best: Trial | None = None
@@ -122,8 +120,6 @@ class Search:
         low, high = (x.copy() for x in self.given_bounds)
         for i, (z, side) in self.edges.items():
             (high if side > 0.0 else low)[i] = z
-        if self.box is not None:
-            low, high = np.maximum(low, self.box[0] - self.box[1]), np.minimum(high, self.box[0] + self.box[1])
         return low, high
 
     def p(self, z: Array) -> Array:
@@ -240,6 +236,8 @@ class Search:
     def _accepted(self, z: Array) -> Trial:
         """The trial of an iterate."""
         trial = self.at(z)
+        if trial is None and self.method == "trust-constr":  # it asks before it turns a step down, for its value
+            trial = self._last
         if trial is None:
             raise _Stopped(f"trials beyond the last iterate fail: {self.failures[-1]}")
         try:
@@ -285,14 +283,9 @@ class Search:
         return best, message
 
     def _search(self, start: Array) -> tuple[Trial, str]:
-        """Searches from where the last one ended, as long as they gain.
-
-        One that stays where trials beyond fail, and gradients do not balance, goes on in a box that reaches less far
-        than the nearest of these: there it passes by.
-        """
+        """Searches from where the last one ended, as long as they gain."""
         z, best, message = self.z(start), self._best_at(start), ""
         for _ in range(ROUNDS):
-            n_failed = len(self._failed)
             try:
                 solve = _slsqp if self.method == "slsqp" else _trust_constr
                 z, message = solve(self, np.clip(z, *self.bounds))
@@ -301,7 +294,6 @@ class Search:
             before = best
             best = self._best if self._best is not None and self.better(self._best, best) else best
             z = self.z(best.p)
-            boxed, self.box = self.box, None
             known, self.edges = self.edges, {}
             try:
                 self._find_edges(z)
@@ -310,28 +302,9 @@ class Search:
             gained = self.sign * (self.objective.value(before) - self.objective.value(best)) / self.size
             eased = self.violation(before) - self.violation(best)
             further = best is not before and (gained > 1e2 * self.tolerance or eased > FEASIBLE)
-            if self.budget[0] <= 0:
+            if not (further or set(self.edges) - set(known)) or self.budget[0] <= 0:
                 break
-            reach = SHORTER * self._nearest_failed(z)
-            if not (further or set(self.edges) - set(known)):
-                stays = len(self._failed) > n_failed and reach > NEAR_EDGE and not self._balanced(best)
-                if not stays:
-                    break
-                self.box = z, reach
-            elif boxed is not None:
-                self.box = z, max(reach, NEAR_EDGE)
-        self.box = None
         return best, message
-
-    def _nearest_failed(self, z: Array) -> float:
-        """Greatest entry of the step from z to the trial that failed for which that is least."""
-        return min((float(np.abs(failed - z).max(initial=0.0)) for failed in self._failed), default=np.inf)
-
-    def _balanced(self, trial: Trial) -> bool:
-        try:
-            return self.conditions(trial).residual <= STATIONARY
-        except InputError:  # there are no derivatives, with which to go on
-            return True
 
     def _find_edges(self, z: Array) -> None:
         """Numbers that alone lead from z towards the nearest trial that failed to one that fails, too."""
@@ -436,12 +409,14 @@ def _trust_constr(search: Search, z0: Array) -> tuple[Array, str]:
         )
         for equal in (True, False) if any(row.equal == equal for row in search.rows)
     ]  # fmt: skip
-    found = _minimize(
-        search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
-        bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
-        callback=lambda z, _: search.note(z),
-        # it ends at the first barrier at which gradients balance, however high
-        options={"gtol": 1e-8, "xtol": 1e-12, "maxiter": 1000, "initial_barrier_parameter": 1e-8,
-                 "initial_barrier_tolerance": 1e-8, "barrier_tol": 1e-8},
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "delta_grad == 0.0")  # of a step that failed, or linear functions
+        found = _minimize(
+            search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
+            bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
+            callback=lambda z, _: search.note(z),
+            # it ends at the first barrier at which gradients balance, however high
+            options={"gtol": 1e-8, "xtol": 1e-12, "maxiter": 1000, "initial_barrier_parameter": 1e-8,
+                     "initial_barrier_tolerance": 1e-8, "barrier_tol": 1e-8},
+        )  # fmt: skip
     return found.x, str(found.message)
