@@ -218,12 +218,14 @@ class Summary(Declared, title="Summaries"):
         if late := too_late(self, float(t[-1])) if self.after > t[0] or self.until is not None else None:
             raise InputError(*late)
         own = np.flatnonzero((t >= self.after) & (t <= end))
-        rows, part = own, np.zeros(len(own))
-        for time, at in ((self.after, 0), (end, len(own))):
-            if t[0] < time < t[-1] and time not in t:
-                k = int(np.searchsorted(t, time)) - 1
-                rows = np.insert(rows, at if at == 0 else len(rows), k)
-                part = np.insert(part, at if at == 0 else len(part), (time - t[k]) / (t[k + 1] - t[k]))
+        between = [time if t[0] < time < t[-1] and time not in t else None for time in (self.after, end)]
+        at = [[] if time is None else [int(np.searchsorted(t, time)) - 1] for time in between]
+        rows = np.array([*at[0], *own, *at[1]], dtype=np.int64)
+        part = np.zeros(len(rows))
+        for place, time in zip((0, -1), between, strict=True):
+            if time is not None:
+                k = rows[place]
+                part[place] = (time - t[k]) / (t[k + 1] - t[k])
         after = np.where(part > 0.0, np.minimum(rows + 1, len(t) - 1), rows)
         return t[rows] + part * (t[after] - t[rows]), rows, after, part
 

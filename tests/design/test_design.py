@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import sorosim
-from sorosim.studies.design.design import _Task
+from sorosim.studies.design.goals import Asked
 
 RADIUS, OFFSET = "links.finger.rod.section.circle.radius", "actuators.tendon.tendon.z"
 FINGER = {
@@ -253,7 +253,7 @@ def test_further_starts_find_another_optimum():
 
 @pytest.mark.slow
 def test_differential_evolution_finds_nothing_better(best):
-    task = _Task(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
+    task = Asked(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
     problem, goal = task.problem, task.goals[0]
     seen = {}
 

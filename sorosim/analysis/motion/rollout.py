@@ -231,11 +231,6 @@ class Rollout:
         """By which it moved."""
         return self._steps
 
-    @property
-    def equilibrium(self) -> Equilibrium | None:
-        """In which it begins, of such a motion."""
-        return self._equilibrium
-
     def with_numbers(self, by: Sensitivities) -> Rollout:
         """The same motion, with derivatives by these numbers."""
         out = copy(self)
