@@ -279,7 +279,7 @@ def optimal_control() -> None:
 
 def design() -> None:
     """The finger of the page on designs before and after, pulled and pressed."""
-    cases = dict(zip(("pull", "press"), robots("design.md"), strict=True))
+    cases = dict(zip(("pull", "press"), robots("design.md")[:2], strict=True))
     limits = {"pull.bend.angle": ("90 deg", "170 deg"), "pull.mass": (None, "15 g"), "wall": ("1 mm", None)}
     best = sorosim.design(
         cases, {"radius": "links.finger.rod.section.circle.radius", "offset": "actuators.tendon.tendon.z"},
@@ -294,6 +294,38 @@ def design() -> None:
                 eq.still(Path(folder) / "one.png", size=(300, 300), view="front", title="", colour="plain")
                 images.append(Image.open(Path(folder) / "one.png").convert("RGB"))
     write(beside(images), "design")
+
+
+def design_motion() -> None:
+    """The pointer of the page on designs: how far its tip is off, and shapes over the swing."""
+    text, names = (DOCS / "design.md").read_text(encoding="utf-8"), dict[str, Any](np=np, sorosim=sorosim)
+    file, code = (re.findall(rf"^```{kind}\n(.*?)^```", text, re.DOTALL | re.MULTILINE) for kind in ("yaml", "python"))
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("pointer.yaml").write_text(next(one for one in file if "name: pointer" in one), encoding="utf-8")
+        exec(next(one for one in code if "def hold" in one), names)
+    pointer, hold = names["swing"]["robot"], names["hold"]
+    before = sorosim.simulate(pointer, "1.5 s", dt_out="5 ms", controller=hold, dt_control="5 ms")
+    runs = {"as it was": before, "best gains": names["one"].runs[""], "best gains and radii": names["both"].runs[""]}
+    figure, axes = plt.subplots(1, 3, figsize=(11.5, 3.5), layout="constrained", width_ratios=(1.5, 1, 1))
+    colours = dict(zip(runs, ("0.6", "C0", "C3"), strict=True))
+    for name, run in runs.items():
+        off = np.linalg.norm(run.tip() - [0.15, 0.2598, 0.0], axis=1)
+        axes[0].plot(run.t, 1e3 * off, color=colours[name], label=name)
+    axes[0].set(xlabel="time [s]", ylabel="tip off its goal [mm]", ylim=(0.0, None))
+    axes[0].legend(frameon=False)
+    for axis, name in zip(axes[1:], list(runs)[1:], strict=True):
+        run = runs[name]
+        radius = sorosim.scalars(run.robot)
+        ends = [radius[f"links.arm.rod.section.circle.radius[{k}]"] for k in (0, 1)]
+        s = np.linspace(0.0, 1.0, 25)
+        for k in range(0, len(run.t), 20):
+            places = np.array([run.robot.pose(run.q[k], "arm", s=x) for x in s])
+            sides = places[:, :3, 1] * np.interp(s, [0, 1], ends)[:, None]
+            outline = np.concatenate([places[:, :3, 3] + sides, (places[:, :3, 3] - sides)[::-1]])
+            axis.fill(1e3 * outline[:, 0], 1e3 * outline[:, 1], color=colours[name], alpha=0.2, linewidth=0)
+        axis.plot(150, 259.8, "k+", markersize=12)
+        axis.set(title=name, aspect="equal", xlabel="x [mm]", ylabel="y [mm]", xlim=(-20, 320), ylim=(-40, 310))
+    write_figure(figure, "design_motion")
 
 
 VIEWS = {"swing_up_cart_pole": "side", "soft_furuta": "iso", "soft_pendubot": "side"}
@@ -448,6 +480,7 @@ if __name__ == "__main__":
     sensitivities()
     inverse_statics()
     design()
+    design_motion()
     optimal_control()
     viscoelastic()
     walk()

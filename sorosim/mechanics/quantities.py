@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.base.arrays import Array
+from sorosim.base.arrays import Array, IntArray
 from sorosim.base.declare import At, Declared, MapOf, Name, Part, Text, key
 from sorosim.base.declare import Quantity as Number
 from sorosim.base.errors import InputError, ModelError, nearest
@@ -122,6 +122,10 @@ class Summary(Declared, title="Summaries"):
         Number("time", least=0.0), "Time from which on the run counts, such as the end of its transient.", "2 s",
         default=0.0,
     )  # fmt: skip
+    until: float | None = key(
+        Number("time", above=0.0), "Time up to which the run counts: {last: arm.z, until: 1 s} is the value at 1 s.",
+        "1 s", default=None,
+    )  # fmt: skip
 
     @classmethod
     def expected(cls) -> str:
@@ -145,6 +149,12 @@ class Summary(Declared, title="Summaries"):
 
     def validate(self) -> None:
         self.check_keys({name: value for name in REDUCTIONS if (value := getattr(self, name)) is not None})
+        self.check_window()
+
+    def check_window(self) -> None:
+        """Refuse an end before the begin (ModelError)."""
+        if self.until is not None and not self.until > self.after:
+            raise ModelError("until", f"a time after {self.after:g} s, which `after` says", f"{self.until:g} s")
 
     @property
     def how(self) -> str:
@@ -166,36 +176,72 @@ class Summary(Declared, title="Summaries"):
         Raises
         ------
         InputError
-            The run has no time after `after`.
+            The run has no time between `after` and `until`.
         """
-        t, x = self._counted(t, x)
+        t, first, second, part = self._window(t)
+        x = x[first] + part * (x[second] - x[first])
         if self.how in _OF_VALUES:
             return float(_OF_VALUES[self.how](x))
         if len(t) == 1:
             return {"mean": float(x[0]), "rms": float(abs(x[0])), "rate": np.nan}[self.how]
-        span = t[-1] - t[0]
         if self.how == "rate":
-            return float((x[-1] - x[0]) / span)
-        y = x if self.how == "mean" else x**2
-        mean = float(np.sum(0.5 * (y[1:] + y[:-1]) * np.diff(t)) / span)
-        return mean if self.how == "mean" else float(np.sqrt(mean))
+            return float((x[-1] - x[0]) / (t[-1] - t[0]))
+        share = _shares(t)
+        return float(share @ x if self.how == "mean" else np.sqrt(share @ x**2))
 
-    def _counted(self, t: Array, x: Array) -> tuple[Array, Array]:
-        """What counts: from `after` on, where the value is interpolated, so it does not depend on the rows."""
-        start = self.after
-        if start <= t[0]:
-            return t, x
-        if not start < t[-1]:
-            raise InputError("after", f"a time before the end of the run, {t[-1]:g} s", f"{start:g} s")
-        k = int(np.searchsorted(t, start, side="right"))
-        first = x[k - 1] + (x[k] - x[k - 1]) * (start - t[k - 1]) / (t[k] - t[k - 1])
-        return np.concatenate([[start], t[k:]]), np.concatenate([[first], x[k:]])
+    def slope(self, t: Array, x: Array) -> Array:
+        """Derivatives (n,) of the number by the values; of extreme ones where each is met once, of an rms of 0 zero."""
+        out = np.zeros(len(t))
+        t, first, second, part = self._window(t)
+        x = x[first] + part * (x[second] - x[first])
+        own, n = np.zeros(len(t)), len(t) - 1
+        if self.how in ("range", "amplitude"):
+            own[[np.argmax(x), np.argmin(x)]] += np.array([1.0, -1.0]) * (1.0 if self.how == "range" else 0.5)
+        elif self.how in ("last", "min", "max"):
+            own[{"last": n, "min": int(np.argmin(x)), "max": int(np.argmax(x))}[self.how]] = 1.0
+        elif self.how == "rate":
+            own[[0, n]] = np.array([-1.0, 1.0]) / (t[n] - t[0]) if n else np.nan
+        else:
+            share = _shares(t) if n else np.ones(1)
+            size = float(np.sqrt(share @ x**2))
+            own = share if self.how == "mean" else share * x / size if size else own
+        np.add.at(out, first, (1.0 - part) * own)
+        np.add.at(out, second, part * own)
+        return out
+
+    def _window(self, t: Array) -> tuple[Array, IntArray, IntArray, Array]:
+        """What counts of rows at times t, from `after` to `until`, where values are interpolated.
+
+        Returns times (m,), the rows (m,) before and after each, and the part (m,) of the way between them.
+        """
+        end = t[-1] if self.until is None else self.until
+        if late := too_late(self, float(t[-1])) if self.after > t[0] or self.until is not None else None:
+            raise InputError(*late)
+        own = np.flatnonzero((t >= self.after) & (t <= end))
+        between = [time if t[0] < time < t[-1] and time not in t else None for time in (self.after, end)]
+        at = [[] if time is None else [int(np.searchsorted(t, time)) - 1] for time in between]
+        rows = np.array([*at[0], *own, *at[1]], dtype=np.int64)
+        part = np.zeros(len(rows))
+        for place, time in zip((0, -1), between, strict=True):
+            if time is not None:
+                k = rows[place]
+                part[place] = (time - t[k]) / (t[k + 1] - t[k])
+        after = np.where(part > 0.0, np.minimum(rows + 1, len(t) - 1), rows)
+        return t[rows] + part * (t[after] - t[rows]), rows, after, part
 
 
+def _shares(t: Array) -> Array:
+    """Parts (n,) that values at times t have in their mean over time, by the trapezoidal rule."""
+    half = 0.5 * np.diff(t) / (t[-1] - t[0])
+    return np.asarray(np.concatenate([half, [0.0]]) + np.concatenate([[0.0], half]))
+
+
+# of the end of a run, by which a time may be beyond it
+SAME_TIME = 1e-9
 _OF_VALUES: dict[str, Callable[[Array], Any]] = {
     "last": lambda x: x[-1], "min": np.min, "max": np.max, "range": np.ptp, "amplitude": lambda x: 0.5 * np.ptp(x),
 }  # fmt: skip
-REDUCTIONS = tuple(name for name in Summary.declaration() if name != "after")
+REDUCTIONS = tuple(name for name in Summary.declaration() if name not in ("after", "until"))
 SUMMARIES = MapOf(Part(Summary), Name())
 
 
@@ -214,8 +260,8 @@ def summaries_of(
         if one.quantity not in known:
             hint = nearest(one.quantity, known)
             raise InputError(f"{where}.{name}.{one.how}", "a quantity of a run", f"'{one.quantity}'", hint)
-        if t_end is not None and not one.after < t_end:
-            raise InputError(f"{where}.{name}.after", *too_late(one, t_end))
+        if t_end is not None and (late := too_late(one, t_end)):
+            raise InputError(f"{where}.{name}.{late[0]}", *late[1:])
     return found
 
 
@@ -229,6 +275,10 @@ def summarized(run: Any, where: str, summary: Any) -> dict[str, tuple[float, str
     return {name: (one.number(*quantity.history(run)), one.unit(quantity.unit)) for name, one, quantity in pairs}
 
 
-def too_late(summary: Summary, t_end: float) -> tuple[str, str]:
-    """What is expected and what came, where a summary begins after the end of the run."""
-    return f"a time before the end of the run, {t_end:g} s", f"{summary.after:g} s"
+def too_late(summary: Summary, t_end: float) -> tuple[str, str, str] | None:
+    """The key of a summary that is beyond the end of the run, what is expected and what came; None: neither is."""
+    if not summary.after < t_end:
+        return "after", f"a time before the end of the run, {t_end:g} s", f"{summary.after:g} s"
+    if summary.until is not None and summary.until > t_end * (1.0 + SAME_TIME):
+        return "until", f"a time up to the end of the run, {t_end:g} s", f"{summary.until:g} s"
+    return None

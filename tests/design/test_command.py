@@ -95,7 +95,11 @@ def test_constraints_that_nothing_meets_leave_the_nearest_design(call, file, tmp
         ("pull: low.u.tendon", "pull: low.u.tendn", "task.yaml:7:9: free.pull: .*did you mean tendon"),
         ("[5 mm, 9 mm]", "[9 mm, 5 mm]", "bounds.radius: expected a lower bound below"),
         ("distance: finger", "distanc: finger", "did you mean distance"),
-        ("{distance: finger, to: [75 mm, 0, 10 mm]}", "{max: low.finger.z}", "motions are not designed yet"),
+        (
+            "{distance: finger, to: [75 mm, 0, 10 mm]}",
+            "{max: finger.z}",
+            "a case with the key `simulate` is one",
+        ),
         ("max_evaluations: 100", "max_evaluation: 100", "did you mean max_evaluations"),
         ("robot: finger.yaml}", "robot: fingr.yaml}", "fingr.yaml"),
     ],

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import sorosim
-from sorosim.studies.design.design import _Task
+from sorosim.studies.design.goals import Asked
 
 RADIUS, OFFSET = "links.finger.rod.section.circle.radius", "actuators.tendon.tendon.z"
 FINGER = {
@@ -253,7 +253,7 @@ def test_further_starts_find_another_optimum():
 
 @pytest.mark.slow
 def test_differential_evolution_finds_nothing_better(best):
-    task = _Task(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
+    task = Asked(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
     problem, goal = task.problem, task.goals[0]
     seen = {}
 
@@ -291,8 +291,8 @@ def test_differential_evolution_finds_nothing_better(best):
         ({"free": [["pull.u.tendon", RADIUS]], "bounds": None, "define": None, "subject_to": None}, "one start of"),
         ({"minimise": "pull.mas"}, "did you mean mass"),
         ({"minimise": "mass"}, "a quantity with the name of its case before it, got 'mass'; did you mean"),
-        ({"minimise": {"last": "pull.finger.x"}}, "motions are not designed yet"),
-        ({"define": {"wall": {"max": "pull.finger.x"}}}, "motions are not designed yet"),
+        ({"minimise": "pull.wall", "define": {"wall": {"max": "finger.x"}}}, "a case with the key `simulate` is one"),
+        ({"define": {"wall": {"sum": {"radius": 1}, "after": 1}}}, "`after` and `until` beside one of last"),
         ({"minimise": ["pull.mass"] * 2}, "expected two quantities"),
         ({"minimise": ["pull.mass"] * 3}, "or two of these"),
         ({"bounds": {"radius": ("12 mm", "3 mm")}}, "bounds.radius: expected a lower bound below the upper one"),

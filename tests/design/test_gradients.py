@@ -173,5 +173,5 @@ def test_stiffness_is_a_small_force_over_its_displacement():
     force, moved = 1e-4, []
     for sign in (1.0, -1.0):
         pushed = sorosim.load(file, set={"loads.push.wrench.force": [0, 0, sign * force]})
-        moved.append(sorosim.statics(pushed, {"tendon": 4.0}, q0=trial.equilibria[0].q).tip()[2])
+        moved.append(sorosim.statics(pushed, {"tendon": 4.0}, q0=trial.states[0].q).tip()[2])
     assert problem.function("hard", "test").value(trial) == pytest.approx(2.0 * force / (moved[0] - moved[1]), rel=1e-5)

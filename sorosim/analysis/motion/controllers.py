@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -15,6 +15,7 @@ from sorosim.base.errors import InputError
 from sorosim.base.validation import as_real
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.inputs import ZeroOrderHold
+from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.base import Sensor
 from sorosim.mechanics.sensors.state import State
 
@@ -102,7 +103,8 @@ class SampledController:
             given = self.function(t, {name: one.arrived() for name, one in self.sensors.items()})
         else:
             given = self.function(t, q, qd)
-        self._given.append(self._checked(f"controller at t = {t:g} s", given))
+        robot, sets = self.system.robot, self.inputs.held
+        self._given.append(controller_inputs(robot, sets, f"controller at t = {t:g} s", given))
         self.inputs.hold(t, self._given[-1])
 
     def runaway(self) -> str:
@@ -119,23 +121,24 @@ class SampledController:
         size = f"from {peaks[0, j]:.2g} to {peaks[3, j]:.2g} {unit} in {4 * n} samples, tenfold in each quarter of them"
         return f"the controller's '{name}' grew {size}: {UNSTABLE}"
 
-    def _checked(self, where: str, u: Any) -> Array:
-        """Inputs (n_actuators,) that a controller gave."""
-        names = self.system.robot.actuator_names
-        own = [names[i] for i in self.inputs.held]
-        if u is None and names:
-            raise InputError(where, "the inputs", "None", "the function has to return them")
-        if len(own) == 1 and (one := as_real(u)) is not None:
-            u = [one]
-        if len(own) < len(names):
-            if not isinstance(u, Mapping):
-                values = list(np.atleast_1d(np.asarray(u, dtype=object)))
-                if len(values) != len(own):
-                    raise InputError(where, f"{len(own)} inputs: {', '.join(own)}", f"{len(values)}")
-                u = dict(zip(own, values, strict=True))
-            if both := next((name for name in u if name in names and name not in own), None):
-                raise InputError(where, f"inputs that u does not name: {', '.join(own)}", f"'{both}'")
-        return self.system.robot.inputs(u, where)
+
+def controller_inputs(robot: Robot, sets: Sequence[int], where: str, u: Any) -> Array:
+    """Inputs (n_actuators,) that a controller gave which sets some of them, zero being the others."""
+    names = robot.actuator_names
+    own = [names[i] for i in sets]
+    if u is None and names:
+        raise InputError(where, "the inputs", "None", "the function has to return them")
+    if len(own) == 1 and (one := as_real(u)) is not None:
+        u = [one]
+    if len(own) < len(names):
+        if not isinstance(u, Mapping):
+            values = list(np.atleast_1d(np.asarray(u, dtype=object)))
+            if len(values) != len(own):
+                raise InputError(where, f"{len(own)} inputs: {', '.join(own)}", f"{len(values)}")
+            u = dict(zip(own, values, strict=True))
+        if both := next((name for name in u if name in names and name not in own), None):
+            raise InputError(where, f"inputs that u does not name: {', '.join(own)}", f"'{both}'")
+    return robot.inputs(u, where)
 
 
 class SampledSensor:

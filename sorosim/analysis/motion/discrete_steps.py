@@ -93,6 +93,10 @@ class DiscreteSteps(RobotMarch):
         options = self._options | {"substeps": self.substeps}
         return partial(DiscreteSteps, self.robot, self.dt, self._driven, options), ()
 
+    def of(self, robot: Robot) -> DiscreteSteps:
+        """The same of another robot."""
+        return DiscreteSteps(robot, self.dt, self._driven, self._options | {"substeps": self.substeps})
+
     @cached_property
     def settings(self) -> tuple[object, ...]:
         """What other steps must have in common with these to go on with the same bits."""
@@ -204,6 +208,11 @@ class DiscreteSteps(RobotMarch):
         ndof, n_loops, n_inputs = self.engine.ndof, self.engine.loop_layout.m, self.engine.n_actuators
         shapes = (N_VECTORS, ndof), (self.system.n_strains,), (n_intervals, n_inputs), (n_loops,), (ndof,)
         return Directions._make(np.zeros((*shape, count)) for shape in shapes)
+
+    @property
+    def no_feedback(self) -> Array:
+        """Derivatives of inputs by states where none depends on them."""
+        return np.zeros((0, 2, self.engine.n_actuators, self.engine.ndof))
 
     def warn_of_tolerance(self, tight: float) -> None:
         """Say that derivatives are loose; called by the functions that users call."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sorosim.analysis.equations.failure import diagnose_motion
+from sorosim.analysis.motion.controllers import Controller
 from sorosim.analysis.motion.discrete_steps import DiscreteSteps
 from sorosim.analysis.motion.march import DONE, STEPS_AT_ONCE
 from sorosim.analysis.motion.simulate import StartingState, starting_state
@@ -174,8 +175,9 @@ class SteppedMotion:
         return rows if first == 0 else _between(rows, first * self.steps.substeps, None)
 
     def move(
-        self, rows: Rows, u: Array, stop: Event | None = None, before: Array | None = None
-    ) -> tuple[list[Segment], ConvergenceError | None]:
+        self, rows: Rows, u: Array, stop: Event | None = None, before: Array | None = None,
+        controller: Controller | None = None,
+    ) -> tuple[list[Segment], ConvergenceError | None]:  # fmt: skip
         """Move over intervals under inputs (N, n_actuators), after `prepare`.
 
         Parameters
@@ -184,6 +186,8 @@ class SteppedMotion:
             Set where the motion is not wanted any more.
         before : array, optional
             Memory of the march before the first interval, whose path may be another one; to be had where it is None.
+        controller : callable, optional
+            Gives the inputs of each interval by time, coordinates and rates at its begin; they come to `u`.
 
         Returns
         -------
@@ -196,25 +200,28 @@ class SteppedMotion:
         while at < n and error is None:
             if segments:
                 change = self.rechart()
-            segment, error = self._segment(rows, u, at, change, stop, before)
+            segment, error = self._segment(rows, u, at, change, stop, before, controller)
             segments.append(segment)
             at, before = segment.last, None
         self.count += at
         return segments, error
 
     def _segment(
-        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None, before: Array | None
-    ) -> tuple[Segment, ConvergenceError | None]:
+        self, rows: Rows, u: Array, first: int, change: ChartChange | None, stop: Event | None, before: Array | None,
+        controller: Controller | None,
+    ) -> tuple[Segment, ConvergenceError | None]:  # fmt: skip
         """Intervals from `first` on, to the end or where rotations are to be changed, and why it ends before."""
         steps, march, n, s = self.steps, self.march, len(u), self.steps.substeps
         base, last, error, charts = first, first, None, steps.system.charts
         parts: list[tuple[Rows, int]] = []  # rows of intervals that follow each other, and steps of each
-        longest = 1 if charts.joints else STEPS_AT_ONCE  # charts change at ends of intervals
+        longest = STEPS_AT_ONCE if controller is None and not charts.joints else 1  # charts change at ends of intervals
         own, at_once = self._fill(rows, first) if first else rows, longest
         while True:
             if stop is not None and stop.is_set():
                 raise KeyboardInterrupt
             end = min(last + at_once, n)
+            if controller is not None:
+                u[last] = controller(float(own.t[(last - base) * s]), march.state.q.copy(), march.state.qd.copy())
             before = march.memory.copy() if before is None else before
             code = steps.advance(march, own, u[base:end])
             finer = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from threading import Event
 from typing import Any, NamedTuple
@@ -40,6 +41,9 @@ from sorosim.mechanics.kernels.discrete_steps import Adjoint, Equations
 from sorosim.mechanics.kernels.march import Rows
 from sorosim.mechanics.robot import Robot, check_robot
 
+# steps by which controllers are differentiated: of the largest value of a coordinate or rate in a motion, or of this
+STATE_STEP, LEAST_STATE = 1e-3, 1e-3
+
 
 class Cotangents(NamedTuple):
     """Derivatives of a scalar of a motion."""
@@ -61,6 +65,14 @@ class AtRest(NamedTuple):
     """A start from an equilibrium under the first inputs that is known already, as "equilibrium" is."""
 
     equilibrium: Equilibrium
+
+
+class Feedback(NamedTuple):
+    """Inputs of n intervals that a controller gives at their begins, in the place of such that are known."""
+
+    n: int
+    controller: Callable[[float, Array, Array], Array]  # of t, q, qd, a function without memory; gives (n_actuators,)
+    sets: IntArray  # inputs that it sets, which are zero in an equilibrium to start from
 
 
 @public
@@ -106,7 +118,11 @@ def rollout(
     given = {"method": method, **options}
     steps = DiscreteSteps(check_robot(robot), dt, driven, given, usual_tolerance=ROLLOUT_TOLERANCE)
     time = amount("t0", t0, "time")
-    inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
+    feedback = u if isinstance(u, Feedback) else None
+    if feedback is None:
+        inputs = input_rows(robot, u, {"N": None}, clock=lambda n: time + steps.dt * np.arange(float(n)))
+    else:
+        inputs = np.zeros((feedback.n, len(robot.actuator_names)))
     if numbers and steps.engine.adds_inertia:
         hint = "`sensitivities` has derivatives of equations"
         got = "a robot with rods whose length is a coordinate, or with concentric tubes"
@@ -122,7 +138,7 @@ def rollout(
             what = f"rollout of '{robot.name}': there is no equilibrium to start from: {error}"
             raise ConvergenceError(what, error.partial, error.report) from None
     start = motion.begin(equilibrium or q0, qd0, time, first, names=("q0", "qd0"))
-    return Rollout(motion, inputs, by.names, start=start, equilibrium=equilibrium, by=by)
+    return Rollout(motion, inputs, by.names, start=start, equilibrium=equilibrium, by=by, feedback=feedback)
 
 
 @public
@@ -144,17 +160,21 @@ class Rollout:
         How many intervals needed smaller steps, as in `Stepper`; derivatives are those of the steps that were taken.
     """
 
+    _feedback: Feedback | None
+
     def __init__(
         self, motion: SteppedMotion, u: Array, numbers: tuple[str, ...] = (), stop: Event | None = None,
         start: StartingState | None = None, equilibrium: Equilibrium | None = None, by: Sensitivities | None = None,
+        feedback: Feedback | None = None,
     ) -> None:  # fmt: skip
         """Move a motion on.
 
         stop : set where it is not wanted any more; start, equilibrium : that it starts from, if derivatives are to
-        count how these change; by : derivatives by the numbers, if they are known already.
+        count how these change; by : derivatives by the numbers, if they are known already; feedback : what fills `u`.
         """
         steps, march, n = motion.steps, motion.march, len(u)
         self._set_up(steps, u, numbers, start, equilibrium)
+        self._feedback = feedback
         if by is not None:
             self._by = by
         rows, before = steps.rows(n), motion.refined
@@ -165,7 +185,7 @@ class Rollout:
         self._start_change = motion.rechart()
         self.q[0], self.qd[0], self._strain[0] = march.state.q, march.state.qd, march.strain[0]
         self._strain_begins = bool(march.counts["fresh"]) and motion.count == 0  # with the coordinates of the start
-        self._segments, error = motion.move(rows, u, stop)
+        self._segments, error = motion.move(rows, u, stop, controller=None if feedback is None else feedback.controller)
         for first, last, own, ends, _ in self._segments:
             self.q[first : last + 1], self.qd[first : last + 1] = own.q[ends], own.qd[ends]
             self._strain[first : last + 1] = own.strain[ends]
@@ -197,6 +217,7 @@ class Rollout:
     ) -> None:  # fmt: skip
         self.robot, self.u, self.numbers, self._steps = steps.robot, u, numbers, steps
         self._start, self._equilibrium, self._derivatives = start, equilibrium, Derivatives(steps)
+        self._feedback = None
 
     def __repr__(self) -> str:
         return f"<Rollout of '{self.robot.name}': {len(self.u)} steps of {self._steps.dt:g} s>"
@@ -204,6 +225,18 @@ class Rollout:
     def __getstate__(self) -> dict[str, Any]:  # without what is made anew for derivatives
         kept = {name: value for name, value in vars(self).items() if name != "_by"}
         return kept | {"_derivatives": Derivatives(self._steps)}
+
+    @property
+    def steps(self) -> DiscreteSteps:
+        """By which it moved."""
+        return self._steps
+
+    def with_numbers(self, by: Sensitivities) -> Rollout:
+        """The same motion, with derivatives by these numbers."""
+        out = copy(self)
+        vars(out).pop("_by_start", None)
+        out.numbers, out._by = _by_numbers(self.robot, by).names, by
+        return out
 
     @cached_property
     def _by(self) -> Sensitivities:
@@ -233,6 +266,8 @@ class Rollout:
 
     def pull(self, q_bar: ArrayLike | None = None, qd_bar: ArrayLike | None = None) -> Cotangents:
         """As `vjp`, whatever the tolerance of the steps is."""
+        if self._feedback is not None:
+            raise InputError("vjp", "a motion whose inputs are known", "one under a controller", "jvp has its tangents")
         n, ndof = len(self.u), self._steps.engine.ndof
         cotangents = np.array([self._rows_like("q_bar", q_bar), self._rows_like("qd_bar", qd_bar)])
         u_cotangent, cotangent = np.zeros_like(self.u), np.zeros((begins.N_VECTORS, ndof))
@@ -349,6 +384,13 @@ class Rollout:
         Tangents
             Of K directions with K as a first dimension, where any argument has it.
         """
+        return self.push(u, q0=q0, qd0=qd0, numbers=numbers)[0]
+
+    def push(
+        self, u: ArrayLike | None = None, *, q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
+        numbers: ArrayLike | None = None,
+    ) -> tuple[Tangents, Array]:  # fmt: skip
+        """As `jvp`, with the change of the inputs, which a controller adds to."""
         self._steps.warn_of_tolerance(ROLLOUT_TOLERANCE)
         n, ndof = len(self.u), self._steps.engine.ndof
         shapes = {"u": self.u.shape, "q0": (ndof,), "qd0": (ndof,), "numbers": (len(self.numbers),)}
@@ -364,7 +406,10 @@ class Rollout:
         tangent, tangents = columns.memory[: begins.QDD], np.zeros((2, n + 1, ndof, count))
         tangent[:] = np.stack([directions["q0"].T, directions["qd0"].T])
         tangent[:, self._steps.system.partition.mask] = 0.0
-        along = np.concatenate([change, u_tangent[:, :1].sum(axis=1)], axis=1)
+        first_u = u_tangent[:, :1].sum(axis=1)
+        if self._feedback is not None:
+            first_u[:, self._feedback.sets] = 0.0
+        along = np.concatenate([change, first_u], axis=1)
         if along.any():
             tangent += np.einsum("cia,ka->cik", self._by_start, along)
         if self._start_change is not None:
@@ -381,14 +426,34 @@ class Rollout:
                 tangent[:] = segment.change.push(tangent)
                 tangents[:, first] = tangent
             out, before = np.zeros((2, last - first + 1, ndof, count)), np.zeros(self.u.shape[1])
-            varied, own = (
-                self._change_of_equations(segment, change),
-                columns._replace(inputs=columns.inputs[first:last]),
-            )
-            self._derive(held.motion_jvp, segment, self.u[first:last], True, before, own, varied, out)
+            varied, gains = self._change_of_equations(segment, change), self._gains(segment)
+            own = columns._replace(inputs=columns.inputs[first:last])
+            self._derive(held.motion_jvp, segment, self.u[first:last], True, before, own, gains, varied, out)
             tangents[:, first + 1 : last + 1] = out[:, 1:]
         found = np.ascontiguousarray(np.moveaxis(tangents, -1, 1))
-        return Tangents(*(found if several else found[:, 0]))
+        changes = np.moveaxis(columns.inputs, -1, 0)
+        return Tangents(*(found if several else found[:, 0])), changes if several else changes[0]
+
+    def _gains(self, segment: Segment) -> Array:
+        """Derivatives (N, 2, n_actuators, ndof) of inputs by the states at begins of intervals.
+
+        Those of a controller are differences of fourth order, which rounding limits to 1e-11 of what it gives.
+        """
+        if self._feedback is None:
+            return self._steps.no_feedback
+        controller, rows = self._feedback.controller, segment.rows
+        out = np.zeros((segment.last - segment.first, 2, self.u.shape[1], self._steps.engine.ndof))
+        sizes = [np.maximum(np.abs(x).max(axis=0), LEAST_STATE) for x in (rows.q, rows.qd)]
+        for k, row in enumerate(segment.ends[:-1]):
+            for part, size in enumerate(sizes):
+                for i, h in enumerate(STATE_STEP * size):
+                    found = []
+                    for step in (-2.0, -1.0, 1.0, 2.0):
+                        state = [rows.q[row].copy(), rows.qd[row].copy()]
+                        state[part][i] += step * h
+                        found.append(controller(float(rows.t[row]), *state))
+                    out[k, part, :, i] = (found[0] - 8.0 * found[1] + 8.0 * found[2] - found[3]) / (12.0 * h)
+        return out
 
     @cached_property
     def run(self) -> Run:

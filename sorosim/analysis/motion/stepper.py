@@ -294,7 +294,7 @@ class Stepper:
         ends = np.zeros((2, 2, *memory.shape[1:]))
         self._derivatives(
             held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), directions,
-            self._steps.no_changes, ends, path=self._motion.march.path,
+            self._steps.no_feedback, self._steps.no_changes, ends, path=self._motion.march.path,
         )  # fmt: skip
         end = ends[:, 1] if change is None else change.push(ends[:, 1])
         columns = np.vstack([*end, strain])
@@ -311,13 +311,13 @@ class Stepper:
             self._derivatives(kernel, self._motion.rank, segment.rows, u, segment.ends, *arguments, path=path)
 
         parts = varied_equations(self._steps, derive, segment, inputs, by.engines)
-        varied = Equations._make(np.stack(tables) for tables in zip(*parts, strict=True))
-        n, size = self.robot.ndof, len(parts)
-        tangent, tangents = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 2, 2, n))
-        strains, u_tangent = np.zeros((size, self._steps.system.n_strains)), np.zeros((size, 1, len(before)))
-        derive(held.motion_jvp, segment, inputs, fresh, before.copy(), tangent, strains, u_tangent, varied, tangents)
-        tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
-        return np.hstack([tangents.reshape(size, 2 * n), strains]).T
+        varied = Equations._make(np.stack(tables, axis=-1) for tables in zip(*parts, strict=True))
+        directions = self._steps.directions(len(parts))
+        ends = np.zeros((2, 2, *directions.memory.shape[1:]))
+        nothing = self._steps.no_feedback
+        derive(held.motion_jvp, segment, inputs, fresh, before.copy(), directions, nothing, varied, ends)
+        end = ends[:, 1] if change is None else change.push(ends[:, 1])
+        return np.vstack([*end, directions.strain])
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""

@@ -19,7 +19,7 @@ def design(
     output: opt.ResultOption = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """Find numbers of robots that make a quantity of equilibria least or greatest.
+    """Find numbers of robots that make a quantity of equilibria or motions least or greatest.
 
     Example: sorosim design finger_design.yaml --out best.h5
     """

@@ -400,11 +400,13 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, 
 
 
 @kernel_lazy()
-def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, directions, varied, dots) -> bool:
+def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, directions, feedback, varied, dots) -> bool:
     """Tangents of the memory at the first row become those at the last, those of inputs being given.
 
     ends, dt: as in `motion_vjp`; varied: tangents of the equations, of K directions or of none; dots (2, N + 1, ndof,
     K): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the first row.
+    feedback (N, 2, n_actuators, ndof), or of no intervals: derivatives of inputs by coordinates and rates at the begins
+    of their intervals; what they give is added to the tangents of inputs.
     """
     looped, dot, u_dot = march.G.shape[0] > 0, directions.memory, directions.inputs
     for k in range(held.shape[0]):
@@ -413,6 +415,9 @@ def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, directions
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty, empty) != DONE:
             return False
+        if feedback.shape[0] > 0:
+            add_product(feedback[k, 0], dot[Q], 1.0, u_dot[k])
+            add_product(feedback[k, 1], dot[QD], 1.0, u_dot[k])
         clear_matrix(dot[SOLUTION])
         accelerations_jvp(march, 1.0, dot, u_dot[k])
         begin_forces_jvp(model, march, 1.0, directions, varied, 2 * k)

@@ -4,52 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy import stats
 
-from sorosim.analysis.results.result import Equilibrium
+from sorosim.analysis.motion.controllers import Controller
+from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.arrays import Array
 from sorosim.base.declare.result import TEXT, Named, Numbers, Result, StoredField
 from sorosim.base.declare.types import Integer
-from sorosim.base.errors import ConvergenceError, InputError, SorosimError, warn
+from sorosim.base.errors import ConvergenceError, InputError, warn
 from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
-from sorosim.base.validation import choice, counted, describe, number
+from sorosim.base.validation import choice, counted, number
 from sorosim.files import load_text
 from sorosim.files.results import text_of
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.design.problem import ONLY, Free, Function, Limit, Problem, Trial
-from sorosim.studies.design.quantities import refuse_motions
+from sorosim.studies.design.cases import GAIN, ONLY, InMotion
+from sorosim.studies.design.goals import OBJECTIVES, Asked, Front, pareto
+from sorosim.studies.design.motion import Moving
+from sorosim.studies.design.problem import Free, Limit, Problem, Trial
+from sorosim.studies.design.rest import Rest
 from sorosim.studies.design.search import FEASIBLE, FTOL, METHODS, PART, SPENT, STATIONARY, Kkt, Search, Step
-from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS, NEAR, SPREAD
+from sorosim.studies.fitting.fit import MAX_EVALUATIONS, MAX_STARTS
 
 MAX_POINTS = 1000
-OBJECTIVE = "objective"
-OBJECTIVES = (OBJECTIVE, f"{OBJECTIVE}_1", f"{OBJECTIVE}_2")
-
-
-class Goal(NamedTuple):
-    """What is made least, or with sign -1 greatest."""
-
-    name: str
-    sign: float
-    function: Function
-
-    @property
-    def words(self) -> str:
-        """It in words."""
-        return f"{'least' if self.sign > 0.0 else 'greatest'} {self.name}"
-
-
-class Front(NamedTuple):
-    """Designs of which none is better in both objectives than another one, from the best of the first on."""
-
-    objectives: Array  # (n, 2) [SI]
-    values: Array  # (n, n_free) [SI]
 
 
 @public
@@ -60,18 +41,22 @@ def design(
     define: Mapping[str, Any] | None = None, method: str = "slsqp", starts: int = 1, points: int = 9,
     tolerance: float = FTOL, max_evaluations: int = 500,
 ) -> Design:  # fmt: skip
-    """Find numbers of robots, their inputs and driven coordinates that make a quantity of equilibria least.
+    """Find numbers of robots, their inputs and controllers that make a quantity of equilibria or motions least.
 
     Parameters
     ----------
     cases : Robot, or mapping of names to robots
         Each an equilibrium: of a robot under the inputs and driven coordinates of its file's `statics` block, or a
-        mapping of ``robot``, ``u``, ``driven`` and ``q0``, as `sorosim.statics` takes them.
+        mapping of ``robot``, ``u``, ``driven`` and ``q0``, as `sorosim.statics` takes them. With ``simulate`` in it,
+        options ``t_end`` and those of `rollout`, such as ``{"t_end": "2 s", "dt": "5 ms"}``, it is a motion: ``u``,
+        ``driven``, ``q0`` and ``qd0`` are as `simulate` takes them, in the place of what the file says of runs, and
+        inputs are held over steps of dt, 10 ms if nothing else is said. ``controller``: a function ``f(t, q, qd, *,
+        gain=number, ...)`` without memory that gives the inputs that `u` does not name, at the begin of each step.
     free : sequence of names, or mapping of labels to names
         What may change: paths of numbers in the robots' files, as `sorosim.scalars` lists them, ``u.NAME``,
-        ``driven.NAME``. A list of names in the place of one: all of them are one number, as of parts that are
-        alike. A name is of all cases that have it, or with the name of a case before it of that one:
-        ``"pull.u.tendon"``.
+        ``driven.NAME`` at rest, ``gain.NAME`` of a controller. A list of names in the place of one: all of them are one
+        number, as of parts that are alike. A name is of all cases that have it, or with the name of a case before it of
+        that one: ``"pull.u.tendon"``.
     minimise : str, mapping or pair of these
         The name of a quantity, with a minus before it to make it greatest; a mapping of names to weights: their
         sum; two of these: a Pareto front.
@@ -82,7 +67,8 @@ def design(
         lengths and angles apart: they say how large it is.
     define : mapping of name to definition
         Further quantities: ``{"distance": place, "to": point or place}``, ``{"stiffness": place, "along":
-        direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several.
+        direction}`` of any case; ``{"sum": {name: weight}}``, ``{"rms": [names]}`` of several. Of motions the summaries
+        of runs: ``{"max": "arm.z"}``, ``{"rms": distance, "after": "1 s"}``, ``{"last": name, "until": "0.5 s"}``.
     method : {"slsqp", "trust-constr"}
     starts : int
         Number of starts, the others spread between the bounds, always the same; the best one counts.
@@ -91,7 +77,7 @@ def design(
     tolerance : float
         Change of the objective over its size at which a search ends.
     max_evaluations : int
-        Most equilibria of all cases, of all starts and points together.
+        Most trials, of all starts and points together; in each all cases are solved.
 
     Returns
     -------
@@ -100,7 +86,7 @@ def design(
     Raises
     ------
     ConvergenceError
-        There is no equilibrium at the start, or nothing meets the constraints: ``partial`` is the Design that
+        There is no equilibrium or motion at the start, or nothing meets the constraints: ``partial`` is the Design that
         violates them least, and the message says which, and by how much.
     InputError
         A wrong name, unit or value, with the nearest.
@@ -117,11 +103,13 @@ def design(
     ``centre_of_mass.x``, ``frequency[1]``; with several cases the name of one stands before it. What is free is one,
     too, by its own name.
 
-    Equilibria, positions and forces of driven coordinates have exact derivatives; of others differences of fourth
-    order are taken along these, as `Sensitivities.readings` does. Where a number changes surfaces that touch, forces
-    are differentiated by it by such differences. Positive numbers are searched by their logarithms. Steps to robots
-    that cannot be built, or have no equilibrium, are shortened. The optimum is a local one. Source: docs/theory.md, 13;
-    Nocedal and Wright, Numerical Optimization, 12 and 18.
+    Equilibria, motions, positions, coordinates, inputs and forces of driven coordinates at rest have exact derivatives;
+    of others differences of fourth order are taken along these, as `Sensitivities.readings` does, and so is what a
+    controller gives. Where a number changes surfaces that touch, forces are differentiated by it by such differences,
+    or whole motions, as they are by all where Python computes a load. The greatest value of a motion has the derivative
+    of the row at which it is: where two are as great, it jumps. Positive numbers are searched by their logarithms.
+    Steps to robots that cannot be built, or have no equilibrium or motion, are shortened. The optimum is a local one.
+    Source: docs/theory.md, 13; Nocedal and Wright, Numerical Optimization, 12 and 18.
     """
     choice("method", method, METHODS)
     starts = Integer(1, MAX_STARTS).argument("starts", starts)
@@ -130,7 +118,7 @@ def design(
     tolerance = number("tolerance", tolerance, "a number greater than 0", above=0.0)
     if isinstance(define, Mapping) and (taken := [name for name in OBJECTIVES if name in define]):
         raise InputError("define", f"names other than {', '.join(OBJECTIVES)}", f"'{taken[0]}'")
-    task = _Task(cases, free, minimise, subject_to, bounds, define)
+    task = Asked(cases, free, minimise, subject_to, bounds, define)
     budget, options = [most], {"method": method, "tolerance": tolerance}
     if len(task.goals) == 1:
         found = task.best(task.goals[0], task.limits, task.starts(starts), budget, options)
@@ -139,7 +127,8 @@ def design(
             edges[i] = side
         out = Design(task, found.trial, found.message, tuple(found.search.steps), None, edges)
     else:
-        out = _front(task, starts, points, budget, options)
+        ends = pareto(task, starts, points, budget, options)
+        out = Design(task, *ends)
     if out.violations and max(out.violations.values()) > FEASIBLE:
         least = ", ".join(f"{name} by {x:.3g} {task.problem.function(name, '').unit}".rstrip()
                           for name, x in out.violation.items())  # fmt: skip
@@ -152,152 +141,6 @@ def design(
     return out
 
 
-class Found(NamedTuple):
-    """The end of a search."""
-
-    search: Search
-    trial: Trial
-    message: str
-
-
-@dataclass(eq=False)
-class _Task:
-    """The arguments of a design, checked."""
-
-    cases: Any
-    free: Any
-    minimise: Any
-    subject_to: Any
-    bounds: Any
-    define: Any
-
-    def __post_init__(self) -> None:
-        for name in ("subject_to", "bounds"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, Mapping):
-                raise InputError(name, "a mapping of names to pairs of numbers", describe(given))
-        several = not isinstance(self.minimise, str | Mapping)
-        given = self.minimise if several else [self.minimise]
-        if not isinstance(given, Sequence) or len(given) not in (1, 2):
-            raise InputError("minimise", "the name of a quantity, weights by names, or two of these", describe(given))
-        for one in given:
-            refuse_motions("minimise", one)
-        sums = {f"{OBJECTIVE}_{k + 1}" if several else OBJECTIVE: {"sum": dict(one)} for k, one in enumerate(given)
-                if isinstance(one, Mapping)}  # fmt: skip
-        self.problem = Problem.of(self.cases, self.free, self.bounds, {**(self.define or {}), **sums})
-        names = iter(sums)
-        self.goals = [self._goal(next(names) if isinstance(one, Mapping) else one) for one in given]
-        if len({goal.name for goal in self.goals}) < len(self.goals):
-            raise InputError("minimise", "two quantities", f"'{self.goals[0].name}' twice")
-        self.limits = [self.problem.limit(name, pair) for name, pair in (self.subject_to or {}).items()]
-        _ = self.problem.by_differences  # numbers without derivatives are refused
-
-    def _goal(self, name: object) -> Goal:
-        if not isinstance(name, str):
-            raise InputError("minimise", "the name of a quantity", describe(name))
-        text = name.strip()
-        bare = text.removeprefix("-").strip()
-        return Goal(bare, -1.0 if text.startswith("-") else 1.0, self.problem.function(bare, "minimise"))
-
-    def starts(self, n: int) -> list[Array]:
-        """Starts: the robots as they are, then points of a Halton sequence between the bounds."""
-        unknowns = [one.unknown for one in self.problem.free]
-        first = np.array([one.value for one in unknowns])
-        if n == 1:
-            return [first]
-        far = [np.log(SPREAD) if one.logarithm else NEAR for one in unknowns]
-        low, high = (
-            np.array([one.z(end) if np.isfinite(end) and not (one.logarithm and end == 0.0) else 1.0 + sign * x
-                      for one, x, end in zip(unknowns, far, ends, strict=True)])
-            for sign, ends in ((-1.0, [one.low for one in unknowns]), (1.0, [one.high for one in unknowns]))
-        )  # fmt: skip
-        z = low + stats.qmc.Halton(len(unknowns), scramble=False).random(n)[1:] * (high - low)
-        return [first, *(np.array([one.at(x) for one, x in zip(unknowns, row, strict=True)]) for row in z)]
-
-    def best(
-        self, goal: Goal, limits: Sequence[Limit], starts: Sequence[Array], budget: list[int], options: dict[str, Any]
-    ) -> Found:
-        """The best of searches from several starts; the first start has to have equilibria."""
-        best: Found | None = None
-        skipped = 0
-        for k, start in enumerate(starts):
-            search = Search(self.problem, goal.function, goal.sign, limits, budget=budget, **options)
-            try:
-                search.begin(start)
-            except SorosimError as error:
-                if k:
-                    skipped += 1
-                    continue
-                if isinstance(error, ConvergenceError):
-                    raise ConvergenceError(f"design, at the start: {error}", error.partial, error.report) from None
-                raise
-            trial, message = search.run(start)
-            if best is None or search.better(trial, best.trial):
-                best = Found(search, trial, message)
-            if budget[0] <= 0:
-                break
-        assert best is not None  # the first start was searched
-        notes = [best.message, goal.words]
-        if best.search.edges:
-            names = [self.problem.free[i].name for i in best.search.edges]
-            notes.append(f"at an edge, beyond which trials fail: {', '.join(names)}; bounds there save them")
-        if best.search.failures:
-            notes.append(
-                f"{counted(len(best.search.failures), 'trial')} failed, the last one: {best.search.failures[-1]}"
-            )
-        if skipped:
-            notes.append(f"{counted(skipped, 'start')} without equilibria")
-        return best._replace(message="; ".join(notes))
-
-
-def _front(task: _Task, starts: int, points: int, budget: list[int], options: dict[str, Any]) -> Design:
-    """A Pareto front by the epsilon-constraint method: the second objective is bounded, and the first one least."""
-    first, second = task.goals
-    ends = [task.best(goal, task.limits, task.starts(starts), budget, options) for goal in task.goals]
-    if any(end.search.violation(end.trial) > FEASIBLE for end in ends):
-        return Design(task, ends[0].trial, ends[0].message, tuple(ends[0].search.steps))
-    values = [goal.function.value(end.trial) for goal, end in zip(task.goals, ends, strict=True)]
-    # where one objective is best, the other one as good as it can be there
-    trials = [task.best(second, [*task.limits, _no_worse(first, values[0])], [ends[0].trial.p], budget, options).trial]
-    a, notes, begin = second.function.value(trials[0]), [], trials[0].p
-    for part in np.linspace(0.0, 1.0, points)[1:]:
-        if budget[0] <= 0:
-            break
-        bound = float(a + part * (values[1] - a))
-        start = begin if part < 1.0 else ends[1].trial.p
-        try:
-            found = task.best(first, [*task.limits, _no_worse(second, bound)], [start], budget, options)
-        except SorosimError as error:
-            notes.append(str(error))
-            continue
-        if found.search.violation(found.trial) <= FEASIBLE:
-            trials.append(found.trial)
-            begin = found.trial.p
-        else:
-            notes.append(f"no point at {second.name} of {bound:.4g}")
-    found_values = np.array([[goal.function.value(trial) for goal in task.goals] for trial in trials])
-    signed = found_values * [goal.sign for goal in task.goals]
-    slack = 1e-9 * np.abs(signed).max(axis=0)
-    kept = [k for k, row in enumerate(signed)
-            if not any((other < row + slack).all() and (other < row - slack).any() for other in signed)
-            and not any((np.abs(other - row) <= slack).all() for other in signed[:k])]  # fmt: skip
-    if budget[0] <= 0:
-        notes.append(SPENT)
-    signed, trials = signed[kept], [trials[k] for k in kept]
-    span = np.ptp(signed, axis=0)
-    distance = np.linalg.norm((signed - signed.min(axis=0)) / np.where(span > 0.0, span, 1.0), axis=1)
-    chosen = trials[int(np.argmin(distance))]
-    front = Front(found_values[kept], np.array([trial.p for trial in trials]))
-    notes = [f"front of {first.words} and {second.words}, {counted(len(kept), 'point')}", *notes]
-    return Design(task, chosen, "; ".join(notes), (), front)
-
-
-def _no_worse(goal: Goal, value: float) -> Limit:
-    """An objective as good as a value, but for what a search leaves open: with none there is no way inside."""
-    loose = value + goal.sign * 10.0 * FEASIBLE * abs(value)
-    return Limit(goal.name, -np.inf, loose) if goal.sign > 0.0 else Limit(goal.name, loose, np.inf)
-
-
 @public
 @dataclass(frozen=True, eq=False)
 class Design(Result, kind="design"):
@@ -306,7 +149,7 @@ class Design(Result, kind="design"):
     Of a Pareto front it is the point that is nearest to the best of both objectives, each over its range.
     """
 
-    _task: _Task = field(repr=False)
+    _task: Asked = field(repr=False)
     _trial: Trial = field(repr=False)
     _ending: str = field(repr=False)
     _steps: tuple[Step, ...] = field(default=(), repr=False)
@@ -319,7 +162,7 @@ class Design(Result, kind="design"):
                                   name="arguments"),
         "_p": StoredField(Numbers("n_free"), "what was found, in the order of what was free", "SI", name="p"),
         "values": StoredField(Named(Numbers()), "the same by name", "SI", derived=True),
-        "_q": StoredField(Named(Numbers(...)), "coordinates of the equilibria, by case", name="q"),
+        "_q": StoredField(Named(Numbers(...)), "coordinates of equilibria and of starts of motions, by case", name="q"),
         "_edges": StoredField(Numbers(...), "of each number 1 or -1 where trials that are greater or less fail, else 0",
                               name="edges"),
         "_ending": StoredField(TEXT, "how the search ended", name="message"),
@@ -358,18 +201,39 @@ class Design(Result, kind="design"):
     @property
     def robots(self) -> dict[str, Robot]:
         """The robots by case, with these numbers; "" names the only one."""
-        return {name: eq.robot for name, eq in self.equilibria.items()}
+        return {name: state.robot for name, state in self._states.items()}
 
     @property
     def robot(self) -> Robot:
         """That of the first case."""
-        return self._trial.equilibria[0].robot
+        return next(iter(self.robots.values()))
+
+    @property
+    def _states(self) -> dict[str, Any]:
+        pairs = zip(self._task.problem.cases, self._trial.states, strict=True)
+        return {case.name: state for case, state in pairs}
 
     @property
     def equilibria(self) -> dict[str, Equilibrium]:
-        """Equilibria by case."""
-        pairs = zip(self._task.problem.cases, self._trial.equilibria, strict=True)
-        return {case.name: eq for case, eq in pairs}
+        """Equilibria by case, of those at rest."""
+        rests = ((name, one.equilibrium) for name, one in self._states.items() if isinstance(one, Rest))
+        return {name: eq for name, eq in rests if eq is not None}
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """Runs by case, of those in motion."""
+        return {name: one.run for name, one in self._states.items() if isinstance(one, Moving)}
+
+    @property
+    def controllers(self) -> dict[str, Controller]:
+        """Controllers by case with the gains that were found, as `simulate` takes them."""
+        out = dict[str, Controller]()
+        for k, case in enumerate(self._task.problem.cases):
+            if isinstance(case, InMotion) and case.controller is not None:
+                own = self._task.problem.columns[k]
+                gains = {one.target: float(self._trial.p[i]) for i, one in own if one.kind == GAIN}
+                out[case.name] = partial(case.controller, **gains)
+        return out
 
     @property
     def objective(self) -> float:
@@ -522,18 +386,16 @@ class Design(Result, kind="design"):
     @property
     def _arguments(self) -> str:
         problem = self._task.problem
-        cases = {case.name or ONLY: {"u": case.u.tolist(), "driven": dict(case.driven)} for case in problem.cases}
+        cases = {case.name or ONLY: case.arguments for case in problem.cases}
         bounds = {one.name: [one.unknown.low, one.unknown.high] for one in problem.free}
         names = {one.name: _names(problem, one) for one in problem.free}
         minimise = [f"{'-' if goal.sign < 0.0 else ''}{goal.name}" for goal in self._task.goals]
         limits = {one.name: [one.low, one.high] for one in self._task.limits}
-        keys = ("distance", "to", "stiffness", "along", "sum", "rms")
-        define = {
-            name: {key: x for key in keys if (x := getattr(one, key)) is not None}
-            for name, one in problem.definitions.items()
-        }
+        define = {name: one.as_data for name, one in problem.definitions.items()}
+        for limit in self._task.limits:
+            problem.size(limit, problem.function(limit.name, ""))  # is known then
         return json.dumps({"cases": cases, "free": names, "bounds": bounds, "minimise": minimise, "subject_to": limits,
-                           "define": define})  # fmt: skip
+                           "define": define, "sizes": problem.sizes})  # fmt: skip
 
     @property
     def _p(self) -> Array:
@@ -541,7 +403,7 @@ class Design(Result, kind="design"):
 
     @property
     def _q(self) -> dict[str, Array]:
-        return {name or ONLY: eq.q for name, eq in self.equilibria.items()}
+        return {name or ONLY: state.begin for name, state in self._states.items()}
 
     @property
     def _history(self) -> Array:
@@ -563,7 +425,13 @@ class Design(Result, kind="design"):
             for name, text in kept["_texts"].items()
         }
         minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
-        task = _Task(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        task = Asked(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        problem = task.problem
+        problem.sizes.update(told.get("sizes", {}))
+        problem.cases = tuple(
+            replace(case, guess=kept["_q"][case.name or ONLY]) if isinstance(case, InMotion) else case
+            for case in problem.cases
+        )
         n, front = len(kept["_p"]), kept.get("_front")
         steps = tuple(Step(row[:n], float(row[n]), float(row[n + 1])) for row in kept["_history"])
         points = None if front is None else Front(front[:, :2], front[:, 2:])

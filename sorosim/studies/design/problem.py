@@ -1,4 +1,4 @@
-"""What is designed: robots under inputs and driven coordinates, numbers that are free, and what counts of them."""
+"""What is designed: cases, numbers that are free, and what counts of them."""
 
 from __future__ import annotations
 
@@ -9,91 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sorosim.analysis.equilibria.statics import statics
-from sorosim.analysis.results.result import Equilibrium
-from sorosim.analysis.sensitivity import parameter, scalars_of, varied_engine
+from sorosim.analysis.sensitivity import scalars_of, varied_engine
 from sorosim.base.arrays import Array
-from sorosim.base.errors import ConvergenceError, InputError, SorosimError, nearest
+from sorosim.base.errors import InputError, SorosimError, nearest
 from sorosim.base.validation import describe
-from sorosim.files.robot_file import RobotFile
-from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT, Parameter
-from sorosim.mechanics.engine.prescribed import AT_REST, Prescribed
-from sorosim.mechanics.robot import Robot, check_robot
+from sorosim.mechanics.engine.parameter import DRIVEN, FILE, Parameter
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.design.cases import Case, cases_of
 from sorosim.studies.design.quantities import DEFINITIONS, Definition, Measure, measure
-from sorosim.studies.design.rest import Changes, Rest
+from sorosim.studies.design.rest import Changes
 from sorosim.studies.fitting.unknowns import Unknown, by_unknown, extent_of
-
-CASE_KEYS = ("robot", "u", "driven", "q0")
-ONLY = "_"  # the name of the only case in result files
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """A robot under inputs and driven coordinates; name "" of the only one."""
-
-    name: str
-    robot: Robot
-    u: Array  # (n_actuators,)
-    driven: Mapping[str, float]
-    q0: Any
-
-    @classmethod
-    def of(cls, name: str, given: object) -> Case:
-        """A case from a robot, or a mapping with the key `robot` and others of `CASE_KEYS` (else InputError)."""
-        where = f"cases.{name}" if name else "cases"
-        parts: Mapping[str, Any] = {"robot": given} if isinstance(given, Robot) else given  # type: ignore[assignment]
-        if not isinstance(parts, Mapping) or "robot" not in parts:
-            raise InputError(where, "a robot, or a mapping with the key 'robot'", describe(given))
-        for key in parts:
-            if key not in CASE_KEYS:
-                raise InputError(where, "a known key", f"'{key}'", nearest(str(key), CASE_KEYS))
-        robot = check_robot(parts["robot"])
-        try:
-            prescribed = Prescribed.of(robot, parts.get("u"), parts.get("driven"), AT_REST)
-        except InputError as error:
-            raise InputError(f"{where}.{error.where}", error.expected, error.got, error.hint) from None
-        return cls(name, robot, prescribed.u, prescribed.values, parts.get("q0"))
-
-    def written(self, name: str) -> str:
-        """One of its names in messages."""
-        return f"{self.name}.{name}" if self.name else name
-
-    def value(self, one: Parameter) -> float:
-        """What a parameter is before."""
-        if one.kind == FILE:
-            return one.value
-        if one.kind == INPUT:
-            return float(self.u[one.index])
-        return float(self.driven.get(self._driven_name(one), 0.0))
-
-    def _driven_name(self, one: Parameter) -> str:
-        layout = self.robot.engine.layout
-        same = [name for name in self.driven if layout.coordinate(name, DRIVEN) == one.index]
-        return same[0] if same else one.target
-
-    def at(self, robot: Robot, values: Sequence[tuple[Parameter, float]]) -> tuple[Array, dict[str, float]]:
-        """Inputs and driven coordinates with other values."""
-        u, driven = self.u.copy(), dict(self.driven)
-        for one, value in values:
-            if one.kind == INPUT:
-                u[one.index] = value
-            elif one.kind == DRIVEN:
-                driven[self._driven_name(one)] = value
-        return u, driven
-
-
-def cases_of(given: object) -> tuple[Case, ...]:
-    """Cases from a robot, or a mapping of names to robots (else InputError)."""
-    if isinstance(given, Robot) or (isinstance(given, Mapping) and isinstance(given.get("robot"), Robot)):
-        return (Case.of("", given),)
-    if not isinstance(given, Mapping) or not given:
-        raise InputError("cases", "a robot, or a mapping of names to robots", describe(given))
-    taken = (*RobotFile.key_names(), INPUT, DRIVEN, ONLY)
-    for name in given:
-        if not isinstance(name, str) or not name.isidentifier() or name in taken:
-            got = f"'{name}'" if isinstance(name, str) else describe(name)
-            raise InputError("cases", "names of letters, digits and _ that are no words of robot files", got)
-    return tuple(Case.of(name, one) for name, one in given.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +48,7 @@ def free_of(cases: Sequence[Case], given: object, bounds: Mapping[str, Any] | No
     seen: dict[Any, str] = {}
     for one in out:
         for k, target in one.targets:
-            key = (k, target.kind, target.index if target.kind != FILE else target.target)
+            key = (k, target.kind, target.index if target.index >= 0 else target.target)
             if key in seen:
                 raise InputError("free", "every number once", f"'{one.name}' and '{seen[key]}' twice")
             seen[key] = one.name
@@ -145,7 +70,7 @@ def _targets(cases: Sequence[Case], name: str, where: str) -> list[tuple[int, Pa
     found, failure = [], None
     for k in own or range(len(cases)):
         try:
-            found.append((k, parameter(cases[k].robot, rest if own else name, where)))
+            found.append((k, cases[k].parameter(rest if own else name, where)))
         except InputError as error:
             failure = failure or error
     if not found and failure is not None:
@@ -200,24 +125,18 @@ class Trial:
 
     problem: Problem
     p: Array
-    equilibria: tuple[Equilibrium, ...]
+    states: tuple[Any, ...]  # Rest or Moving
     slopes: dict[Function, Array] = field(default_factory=dict)  # of functions that were asked for
+    _changes: dict[int, Changes] = field(default_factory=dict)
 
-    @cached_property
-    def rests(self) -> tuple[Rest, ...]:
-        """The cases at rest."""
-        return tuple(map(Rest.of, self.equilibria))
-
-    @cached_property
-    def changes(self) -> tuple[Changes, ...]:
-        """How each case changes with its own free numbers."""
-        problem, out = self.problem, []
-        for k, eq in enumerate(self.equilibria):
-            own = problem.columns[k]
+    def changes(self, k: int) -> Changes:
+        """How a case changes with its own free numbers."""
+        if k not in self._changes:
+            problem, own = self.problem, self.problem.columns[k]
             sizes = np.array([problem.free[i].unknown.scale for i, _ in own])
-            p = self.p[[i for i, _ in own]]
-            out.append(Changes(eq, [one for _, one in own], p, sizes, problem.by_differences[k]))
-        return tuple(out)
+            values = [(one, float(self.p[i])) for i, one in own]
+            self._changes[k] = problem.cases[k].changes(self.states[k], values, sizes, problem.by_differences[k])
+        return self._changes[k]
 
     def spread(self, k: int, columns: Array) -> Array:
         """Derivatives (..., n) by all free numbers from those by the numbers of a case."""
@@ -225,6 +144,11 @@ class Trial:
         for column, (i, _) in enumerate(self.problem.columns[k]):
             out[..., i] += columns[..., column]
         return out
+
+    def guesses(self, k: int, p: Array) -> list[Array]:
+        """Coordinates from which the equilibrium of a case is searched where the free numbers are others."""
+        begin = self.states[k].begin
+        return [begin + self.spread(k, self.changes(k).begin) @ (p - self.p), begin]
 
 
 class Function(NamedTuple):
@@ -253,6 +177,7 @@ class Problem:
     free: tuple[Free, ...]
     definitions: Mapping[str, Definition] = field(default_factory=dict)
     functions: dict[str, Function] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)  # by which violations of limits of 0 are measured
     _open: set[str] = field(default_factory=set)  # definitions whose parts are looked up
 
     @classmethod
@@ -298,8 +223,10 @@ class Problem:
         if own := max(abs(x) for x in (limit.low, limit.high) if np.isfinite(x)):
             return own
         steepness = [one.unknown.slope(one.unknown.value) for one in self.free]
-        slope = np.abs(function.slope(self.first) * steepness).max(initial=0.0)
-        return max(abs(function.value(self.first)), float(slope)) or 1.0
+        if limit.name not in self.sizes:
+            slope = np.abs(function.slope(self.first) * steepness).max(initial=0.0)
+            self.sizes[limit.name] = max(abs(function.value(self.first)), float(slope)) or 1.0
+        return self.sizes[limit.name]
 
     @cached_property
     def columns(self) -> tuple[tuple[tuple[int, Parameter], ...], ...]:
@@ -321,10 +248,10 @@ class Problem:
                     assert file is not None
                     varied_engine(case.robot, file, path)
                 except InputError as error:
-                    if not case.robot.engine.loading.touches:
+                    if not (case.robot.engine.loading.touches or case.moves):
                         raise InputError("free", error.expected, error.got, error.hint) from None
                     rough.add(path)
-            out.append(frozenset(rough))
+            out.append(frozenset(rough | case.rough([one for _, one in self.columns[k]])))
         return tuple(out)
 
     # -- quantities --------------------------------------------------------------------------------------------------
@@ -365,15 +292,20 @@ class Problem:
             raise InputError(where, "a quantity with the name of its case before it", f"'{name}'", hint)
         k = names[first]
         case = self.cases[k]
-        driven = [*case.driven, *(one.target for _, one in self.columns[k] if one.kind == DRIVEN)]
+        driven = [*case.driven_names, *(one.target for _, one in self.columns[k] if one.kind == DRIVEN)]
+        driven = list(dict.fromkeys(driven))
         try:
-            found: Measure = measure(case.robot, list(dict.fromkeys(driven)), rest, self.definitions)
+            found: Measure = measure(case.robot, driven, rest, self.definitions, case.moves)
         except InputError as error:
-            raise InputError(where, error.expected, f"'{name}'", error.hint) from None
+            raise InputError(where, error.expected, error.got.replace(f"'{rest}'", f"'{name}'"), error.hint) from None
+
+        def slope(trial: Trial) -> Array:
+            own = self.columns[k]  # where nothing is free there is nothing to differentiate
+            return trial.spread(k, found.slope(trial.changes(k))) if own else np.zeros(len(trial.p))
+
         return Function(
-            found.unit, found.dimension, lambda trial: found.value(trial.rests[k]),
-            lambda trial: trial.spread(k, found.slope(trial.changes[k])), found.least,
-        )  # fmt: skip
+            found.unit, found.dimension, lambda trial: float(found.value(trial.states[k])), slope, found.least
+        )
 
     def _combined(self, name: str, defined: Definition) -> Function:
         """A sum, or the root of a mean square."""
@@ -434,26 +366,12 @@ class Problem:
         found = []
         for k, case in enumerate(self.cases):
             own = [(one, float(p[i])) for i, one in self.columns[k]]
+            if last is not None and not own:
+                found.append(last.states[k])
+                continue
             changed = {one.target: value for one, value in own if one.kind == FILE}
             key = id(case.robot), tuple(changed.items())
             if key not in robots:
                 robots[key] = case.robot.with_values(changed) if changed else case.robot
-            u, driven = case.at(robots[key], own)
-            found.append(self._equilibrium(k, robots[key], u, driven, p, last))
+            found.append(case.solved(robots[key], own, [] if last is None else last.guesses(k, p)))
         return Trial(self, p, tuple(found))
-
-    def _equilibrium(
-        self, k: int, robot: Robot, u: Array, driven: Mapping[str, float], p: Array, last: Trial | None
-    ) -> Equilibrium:
-        case, guesses = self.cases[k], list[Any]()
-        if last is not None:
-            moved = last.spread(k, last.changes[k].q) @ (p - last.p)
-            guesses = [last.equilibria[k].q + moved, last.equilibria[k].q]
-        guesses.append(case.q0)
-        for n, guess in enumerate(guesses, 1):
-            try:
-                return statics(robot, u, driven=driven or None, q0=guess)
-            except ConvergenceError as error:
-                if n == len(guesses):
-                    raise ConvergenceError(f"{case.name or robot.name}: {error}", error.partial) from None
-        raise AssertionError("there is a guess")

@@ -1,33 +1,35 @@
-"""Quantities of a robot at rest by name, with their derivatives, and what is made of them: distances, stiffness, sums.
+"""Quantities of a robot at rest or in motion by name, with their derivatives, and what is made of them.
 
 Names are those of quantities of runs (`sorosim.mechanics.quantities`); mass, centre of mass and frequencies beside.
+What changes over a motion is brought down to one number by the summaries of runs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from sorosim.base.arrays import Array
-from sorosim.base.declare import At, Either, ListOf, MapOf, Name, Part, Text, Vector, key
+from sorosim.base.declare import At, Declared, Either, ListOf, MapOf, Name, Part, SignalVector, Text, Vector, key
 from sorosim.base.declare import Quantity as Number
-from sorosim.base.declare.base import Declared
 from sorosim.base.declare.types import is_list
 from sorosim.base.errors import ConvergenceError, InputError, ModelError, nearest
 from sorosim.base.problems import listed
+from sorosim.base.signals import as_signal
 from sorosim.base.units.table import DIMENSIONS
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.engine.quantities import centre_of_mass
 from sorosim.mechanics.engine.records import force_name
 from sorosim.mechanics.linear.eigenmodes import is_symmetric
-from sorosim.mechanics.quantities import AXES, REDUCTIONS, output, quantities
+from sorosim.mechanics.quantities import AXES, REDUCTIONS, Output, Quantity, Summary, output, quantities
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.design.rest import Changes, Rest
+from sorosim.studies.design.motion import ChangesOfMotion, Moving
+from sorosim.studies.design.rest import Changes, ChangesAtRest, Rest
 
 _PLACE = re.compile(r"(.+)\((\d*\.?\d+(?:[eE][-+]?\d+)?)\)")
 _FREQUENCY = re.compile(r"frequency\[(\d+)\]")
@@ -36,17 +38,26 @@ TOGETHER = 1e-6
 
 
 class Measure(NamedTuple):
-    """A number of a robot at rest."""
+    """A number of a robot at rest or in motion."""
 
     unit: str
-    value: Callable[[Rest], float]
-    slope: Callable[[Changes], Array]  # (n,)
+    value: Callable[[Any], float]
+    slope: Callable[[Any], Array]  # (n,)
     least: float = -np.inf  # that it can be
 
     @property
     def dimension(self) -> str:
         """The first dimension with this unit."""
-        return next((name for name, one in DIMENSIONS.items() if one.unit == self.unit.strip("-")), "number")
+        written = self.unit.strip("-").replace(" ", "*")
+        return next((name for name, one in DIMENSIONS.items() if one.unit == written), "number")
+
+
+class History(NamedTuple):
+    """A quantity over a motion."""
+
+    unit: str
+    values: Callable[[Moving], tuple[Array, Array]]  # times and values (m,)
+    slope: Callable[[ChangesOfMotion], Array]  # (m, n)
 
 
 # -- definitions -------------------------------------------------------------------------------------------------------
@@ -55,16 +66,19 @@ _AT = "a link, LINK(s) or a frame"
 
 
 @dataclass(frozen=True)
-class Definition(Declared, title="Definitions"):
-    """A quantity that has no name yet: one of ``{distance, to}``, ``{stiffness, along}``, ``{sum}``, ``{rms}``."""
+class Definition(Summary, title="Definitions"):
+    """A quantity that has no name yet: one of ``{distance, to}``, ``{stiffness, along}``, ``{sum}``, ``{rms}``, or a
+    summary of one of a motion, such as ``{max: arm.z, after: 1 s}``."""
 
     label = "definition"
 
     _: KW_ONLY
     distance: str | None = key(Text(_AT), "Distance of a place from another one, or from a point of the world.", "arm",
                                default=None)  # fmt: skip
-    to: Any = key(Either(Text(_AT), Vector("length"), is_list), "That place or point.", "[10 cm, 0, 2 cm]",
-                  default=None)  # fmt: skip
+    to: Any = key(
+        Either(Text(_AT), SignalVector("length", functions=False), is_list),
+        "That place or point; of a motion also a path, expressions of t.", "[10 cm, 0, 2 cm*sin(3*t)]", default=None,
+    )  # fmt: skip
     stiffness: str | None = key(
         Text(_AT), "Stiffness of a place: a small force over the displacement along it, inputs and driven coordinates "
         "held.", "arm", default=None,
@@ -72,41 +86,62 @@ class Definition(Declared, title="Definitions"):
     along: Any = key(Vector("number"), "Direction of that force in the world.", "[0, 0, 1]", default=None)
     sum: Any = key(MapOf(Number("number"), Text("a quantity")), "Weighted sum of quantities of any cases.",
                    "{pull.mass: 1, press.arm.z: -2}", default=None)  # fmt: skip
-    rms: Any = key(ListOf(Text("a quantity"), "quantities"), "Root of the mean square of quantities of any cases.",
-                   "[low.off, high.off]", default=None)  # fmt: skip
+    rms: Any = key(
+        Either(Text("a quantity of a motion"), ListOf(Text("a quantity"), "quantities"), is_list),
+        "Root of the mean square of quantities of any cases; or of one of a motion, over time.", "[low.off, high.off]",
+        default=None,
+    )  # fmt: skip
+
+    @classmethod
+    def expected(cls) -> str:
+        return "one of " + listed([*KINDS, *(name for name in REDUCTIONS if name not in KINDS)])
+
+    @classmethod
+    def read(cls, data: object, at: At) -> Any:
+        return Declared.read.__func__(cls, data, at)  # type: ignore[attr-defined]
 
     @classmethod
     def unknown_key(cls, name: str, value: object, at: At) -> None:
-        if name in MOTIONS:
-            at.fail(*OF_MOTION)
-        else:
-            super().unknown_key(name, value, at)
+        Declared.unknown_key.__func__(cls, name, value, at)  # type: ignore[attr-defined]
+
+    @classmethod
+    def check_keys(cls, data: Mapping[str, object]) -> None:
+        """Whether keys go together says `validate`."""
 
     def validate(self) -> None:
-        given = [name for name in KINDS if getattr(self, name) is not None]
+        given = [name for name in dict.fromkeys((*KINDS, *REDUCTIONS)) if getattr(self, name) is not None]
         if len(given) != 1:
-            raise ModelError("", "one of " + listed(KINDS), " and ".join(given) or "none")
+            raise ModelError("", self.expected(), " and ".join(given) or "none")
         for name, other in (("distance", "to"), ("stiffness", "along")):
             if (getattr(self, name) is None) != (getattr(self, other) is None):
                 got = "one of them"
                 raise ModelError("", f"the keys '{name}' and '{other}' together", got)
         if self.along is not None and not np.any(self.along):
             raise ModelError("along", "a direction", "a vector of length 0")
+        if not self.is_summary and (self.after or self.until is not None):
+            raise ModelError("", "`after` and `until` beside one of " + ", ".join(REDUCTIONS), given[0])
+        self.check_window()
+
+    @property
+    def is_summary(self) -> bool:
+        """Whether it is a quantity of a motion as one number."""
+        return any(isinstance(getattr(self, name), str) for name in REDUCTIONS)
 
     @property
     def of_one_case(self) -> bool:
         """Whether it is a quantity of any one case."""
-        return self.sum is None and self.rms is None
+        return self.sum is None and not (self.rms is not None and not self.is_summary)
+
+    @property
+    def as_data(self) -> dict[str, Any]:
+        """As JSON data."""
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        out = {name: value for name, value in said.items() if value is not None and not (name == "after" and not value)}
+        if is_list(self.to):
+            out["to"] = [as_signal(x).spec for x in self.to]
+        return out
 
 
-def refuse_motions(where: str, given: object) -> None:
-    """Refuse what brings a motion down to one number (InputError)."""
-    if isinstance(given, Mapping) and set(given) & MOTIONS:
-        raise InputError(where, *OF_MOTION)
-
-
-MOTIONS = set(REDUCTIONS) - {"rms"}
-OF_MOTION = "a quantity of a robot at rest", "one of a motion", "motions are not designed yet; sweep over them"
 KINDS = ("distance", "stiffness", "sum", "rms")
 DEFINITIONS = MapOf(Part(Definition), Name())
 
@@ -114,26 +149,78 @@ DEFINITIONS = MapOf(Part(Definition), Name())
 # -- quantities of one case --------------------------------------------------------------------------------------------
 
 
-def measure(robot: Robot, driven: Sequence[str], name: str, definitions: Mapping[str, Definition]) -> Measure:
-    """A quantity of a robot at rest by name (InputError: there is none, with the nearest names)."""
+def measure(
+    robot: Robot, driven: Sequence[str], name: str, definitions: Mapping[str, Definition], moves: bool = False
+) -> Measure:
+    """A quantity of a robot at rest, or in motion, by name (InputError: there is none, with the nearest names)."""
     if (defined := definitions.get(name)) is not None and defined.of_one_case:
-        return _distance(robot, defined) if defined.distance is not None else _stiffness(robot, defined)
+        return _defined(robot, driven, name, definitions, moves)
     if name == "mass":
-        return _by_differences("kg", lambda rest: centre_of_mass(rest.robot.engine, rest.q)[0])
-    if name in (centres := [f"centre_of_mass.{axis}" for axis in AXES]):
-        k = centres.index(name)
+        return _by_differences("kg", lambda state: centre_of_mass(state.robot.engine, state.begin)[0])
+    if moves:
+        known = _history(robot, driven, name, definitions)
+        got = f"'{name}', {'over time' if known.unit == '-' else f'in {known.unit} over time'}"
+        raise InputError("", "a number of a motion", got, f"bring it down to one in define, as in {{last: {name}}}")
+    if name in CENTRES:
+        k = CENTRES.index(name)
         return _by_differences("m", lambda rest: float(centre_of_mass(rest.robot.engine, rest.q)[1][k]))
     if found := _FREQUENCY.fullmatch(name):
         return _frequency(int(found[1]) - 1)
-    return _of_runs(robot, driven, name, [*(one for one in definitions if definitions[one].of_one_case), *centres])
+    return _of_runs(robot, driven, name, [one for one in definitions if definitions[one].of_one_case])
 
 
-def _by_differences(unit: str, value: Callable[[Rest], float]) -> Measure:
+CENTRES = [f"centre_of_mass.{axis}" for axis in AXES]
+MOVING = [f"energy.{one}" for one in ("kinetic", "total", "work", "dissipated")]
+
+
+def _defined(
+    robot: Robot, driven: Sequence[str], name: str, definitions: Mapping[str, Definition], moves: bool
+) -> Measure:
+    """A quantity of one case that was defined."""
+    defined = definitions[name]
+    if not defined.is_summary and moves:
+        got, hint = f"'{name}'", ""
+        if defined.distance is not None:
+            got, hint = f"{got}, over time", f"bring it down to one in define, as in {{rms: {name}}}"
+        raise InputError("", "a number of a motion", got, hint)
+    if defined.distance is not None:
+        if not isinstance(defined.to, str) and not all(isinstance(x, float) for x in defined.to):
+            raise InputError("", "a point, at rest", f"'{name}', to a path over time")
+        return _distance(robot, defined)
+    if defined.stiffness is not None:
+        return _stiffness(robot, defined)
+    if not moves:
+        hint = "a case with the key `simulate` is one"
+        raise InputError("", "a quantity of a robot at rest", f"'{name}', of a motion", hint)
+    history, summary = _history(robot, driven, defined.quantity, definitions), defined
+
+    def slope(changes: ChangesOfMotion) -> Array:
+        return np.asarray(summary.slope(*history.values(changes.here)) @ history.slope(changes))
+
+    least = 0.0 if summary.how in ("rms", "range", "amplitude") else -np.inf
+    return Measure(summary.unit(history.unit), lambda m: summary.number(*history.values(m)), slope, least)
+
+
+def _by_differences(unit: str, value: Callable[[Any], float]) -> Measure:
     return Measure(unit, value, lambda changes: changes.along(value))
 
 
-def _of_runs(robot: Robot, driven: Sequence[str], name: str, others: Sequence[str]) -> Measure:
-    """A quantity that runs have, too."""
+class _Named(NamedTuple):
+    """A quantity of runs by its name."""
+
+    name: str
+    places: tuple[Output, ...]  # where it is
+    axis: int  # of the position of a place; -1 of anything else
+    known: Mapping[str, Quantity]
+
+    @property
+    def place(self) -> Any:
+        """As `LinkFrames` takes it."""
+        return _place(self.name.rpartition(".")[0])
+
+
+def _named(robot: Robot, driven: Sequence[str], name: str) -> _Named:
+    """A name of a quantity of runs, which need not be one."""
     place, _, what = name.rpartition(".")
     at = _PLACE.fullmatch(place)
     links = {link.name for link in robot.links}
@@ -142,32 +229,74 @@ def _of_runs(robot: Robot, driven: Sequence[str], name: str, others: Sequence[st
         name = f"{places[0].label}.{what}"
     elif place in links:
         places = (output(place, 1.0),)
-    known = quantities(robot, tuple(driven), places)
-    moving = [f"energy.{one}" for one in ("kinetic", "total", "work", "dissipated")]
-    if name not in known or name in moving:
-        names = ["mass", "frequency[1]", *others, *(one for one in known if one not in moving)]
-        names += [f"{link}.{axis}" for link in links for axis in AXES]
-        raise InputError("", "a quantity of a robot at rest", f"'{name}'", nearest(name, dict.fromkeys(names)))
+    axis = AXES.index(what) if places and what in AXES else -1
+    return _Named(name, places, axis, quantities(robot, tuple(driven), places))
+
+
+def _of_links(robot: Robot) -> list[str]:
+    return [f"{link.name}.{axis}" for link in robot.links for axis in AXES]
+
+
+def _part(robot: Robot, name: str) -> tuple[str, int] | None:
+    """Which entry of the coordinates, "q", or the inputs, "u", a name is."""
+    for names, part in ((list(robot.coordinate_names), "q"), ([f"u.{one}" for one in robot.actuator_names], "u")):
+        if name in names:
+            return part, names.index(name)
+    return None
+
+
+def _of_runs(robot: Robot, driven: Sequence[str], name: str, others: Sequence[str]) -> Measure:
+    """A quantity that runs have, too, at rest."""
+    name, places, axis, known = one = _named(robot, driven, name)
+    if name not in known or name in MOVING:
+        names = ["mass", "frequency[1]", *others, *CENTRES, *(one for one in known if one not in MOVING)]
+        got = nearest(name, dict.fromkeys([*names, *_of_links(robot)]))
+        raise InputError("", "a quantity of a robot at rest", f"'{name}'", got)
     unit = known[name].unit
 
     def value(rest: Rest) -> float:
         return rest.value(name, quantities(rest.robot, tuple(rest.driven), places)[name])
 
-    if places and what in AXES:
-        k = AXES.index(what)
-        return Measure(unit, value, lambda changes: changes.exactly(_position(changes, _place(place))[1][k], value))
+    if axis >= 0:
+        return Measure(unit, value, lambda changes: changes.exactly(_positions(changes, one.place)[1][0, axis], value))
     forces = dict(zip(map(force_name, driven, robot.driven_units(driven)), driven, strict=True))
     if name in forces:
         return Measure(unit, value, lambda changes: changes.driven[forces[name]])
-    for names, part in ((list(robot.coordinate_names), "q"), ([f"u.{one}" for one in robot.actuator_names], "u")):
-        if name in names:
-            return _entry(unit, value, part, names.index(name))
+    if (entry := _part(robot, name)) is not None:
+        part, i = entry
+        return Measure(unit, value, lambda changes: getattr(changes, part)[i])
     return _by_differences(unit, value)
 
 
-def _entry(unit: str, value: Callable[[Rest], float], part: str, i: int) -> Measure:
-    """An entry of the coordinates or the inputs."""
-    return Measure(unit, value, lambda changes: getattr(changes, part)[i])
+def _history(robot: Robot, driven: Sequence[str], name: str, definitions: Mapping[str, Definition]) -> History:
+    """A quantity over a motion by its name (InputError: there is none, with the nearest names)."""
+    defined = definitions.get(name)
+    if defined is not None and defined.distance is not None:
+        apart = _distance(robot, defined)
+        return History("m", lambda m: (m.t, np.asarray(apart.value(m))), apart.slope)
+    name, places, axis, known = one = _named(robot, driven, name)
+    if name not in known:
+        distances = [own for own, what in definitions.items() if what.distance is not None]
+        hint = nearest(name, dict.fromkeys([*distances, *known, *_of_links(robot)]))
+        raise InputError("", "a quantity of a motion", f"'{name}'", hint)
+    unit = known[name].unit
+
+    def values(m: Moving) -> tuple[Array, Array]:
+        return m.history(quantities(m.robot, tuple(driven), places)[name])
+
+    def value(m: Moving) -> Array:
+        return values(m)[1]
+
+    if axis >= 0:
+        exact = lambda changes: changes.exactly(_positions(changes, one.place)[1][:, 0, axis], value)  # noqa: E731
+        return History(unit, values, exact)
+    if (entry := _part(robot, name)) is not None:
+        part, i = entry
+        if part == "q":
+            return History(unit, values, lambda changes: changes.q[:, i])
+        # a row of a run has the inputs of the interval that it ends
+        return History(unit, values, lambda changes: np.concatenate([changes.u[:1, i], changes.u[:, i]]))
+    return History(unit, values, lambda changes: changes.along(value))
 
 
 def _place(text: str) -> Any:
@@ -180,28 +309,34 @@ def _frames(robot: Robot, *places: Any) -> LinkFrames:
     return LinkFrames(robot.description, robot.engine, places)
 
 
-def _position(changes: Changes, place: Any) -> tuple[Array, Array]:
-    """Position (3,) of a place, and its derivatives (3, n)."""
-    p, slope = changes.positions(_frames(changes.rest.robot, place))
-    return p[0], slope[0]
+def _positions(changes: Changes, place: Any) -> tuple[Array, Array]:
+    """Positions (..., 1, 3) of a place, and their derivatives (..., 1, 3, n)."""
+    return changes.positions(_frames(changes.here.robot, place))
 
 
 def _distance(robot: Robot, defined: Definition) -> Measure:
+    """A distance, of a motion one at each of its times."""
     places = [_place(str(defined.distance)), *([_place(defined.to)] if isinstance(defined.to, str) else [])]
     _frames(robot, *places)
+    path = None if isinstance(defined.to, str) else [as_signal(x) for x in defined.to]
 
-    def apart(p: Array) -> Array:
-        return np.asarray(p[0] - (p[1] if len(p) > 1 else np.array(defined.to)))
+    def apart(state: Any) -> Array:
+        p = state.positions(_frames(state.robot, *places))
+        if path is None:
+            return np.asarray(p[..., 0, :] - p[..., 1, :])
+        times = getattr(state, "t", 0.0)
+        return np.asarray(p[..., 0, :] - np.stack([one.sample(times) for one in path], axis=-1))
 
-    def value(rest: Rest) -> float:
-        return float(np.linalg.norm(apart(_frames(rest.robot, *places).poses(rest.q)[:, :3, 3])))
+    def value(state: Any) -> Any:
+        return np.linalg.norm(apart(state), axis=-1)
 
     def slope(changes: Changes) -> Array:
-        p, by = changes.positions(_frames(changes.rest.robot, *places))
-        d = apart(p)
-        size = float(np.linalg.norm(d))  # at 0, a corner, the mean of all sides
-        moved = by[0] - by[1] if len(p) > 1 else by[0]
-        return changes.exactly(d @ moved / size if size else np.zeros(moved.shape[1]), value)
+        by = changes.positions(_frames(changes.here.robot, *places))[1]
+        d = apart(changes.here)
+        size = np.linalg.norm(d, axis=-1)[..., None]  # at 0, a corner, the mean of all sides
+        moved = by[..., 0, :, :] - by[..., 1, :, :] if path is None else by[..., 0, :, :]
+        along = np.einsum("...i,...in->...n", d, moved)
+        return changes.exactly(np.divide(along, size, out=np.zeros_like(along), where=size > 0.0), value)
 
     return Measure("m", value, slope, 0.0)
 
@@ -225,9 +360,9 @@ def _stiffness(robot: Robot, defined: Definition) -> Measure:
             raise ConvergenceError(f"'{defined.stiffness}' {why} along {list(defined.along)}")
         return x, w, b @ x
 
-    def slope(changes: Changes) -> Array:
-        (x, w, softness), (K, _, A), (dK, _, dA) = moved(changes.rest), changes.rest.matrices, changes.matrices
-        b, db = lever(changes.rest), changes.along(lever)
+    def slope(changes: ChangesAtRest) -> Array:
+        (x, w, softness), (K, _, A), (dK, _, dA) = moved(changes.here), changes.here.matrices, changes.matrices
+        b, db = lever(changes.here), changes.along(lever)
         change = (x + w) @ db - np.einsum("i,ijn,j->n", w, dK, x)
         if len(A):  # b^T dx = w^T (db - dK x + dA^T y) + z^T dA x, z being to w what y is to x
             y, z = (scipy.linalg.lstsq(A.T, right)[0] for right in (K @ x - b, K.T @ w - b))
@@ -267,23 +402,23 @@ def _frequency(k: int) -> Measure:
     def value(rest: Rest) -> float:
         return float(np.sqrt(checked(rest)[0][k]) / (2.0 * np.pi))
 
-    def slope(changes: Changes) -> Array:
-        squares, right, left = checked(changes.rest)
+    def slope(changes: ChangesAtRest) -> Array:
+        squares, right, left = checked(changes.here)
         own = np.flatnonzero(np.abs(squares - squares[k]) <= TOGETHER * squares[k])
         slopes = _square_slopes(changes, squares[own], right[:, own], left[:, own])
-        return slopes / (8.0 * np.pi**2 * value(changes.rest))
+        return slopes / (8.0 * np.pi**2 * value(changes.here))
 
     return Measure("Hz", value, slope)
 
 
-def _square_slopes(changes: Changes, squares: Array, right: Array, left: Array) -> Array:
+def _square_slopes(changes: ChangesAtRest, squares: Array, right: Array, left: Array) -> Array:
     """Derivatives (n,) of the mean of squares of frequencies that are one.
 
     Of one, v and w being its right and left shapes, K v - w^2 M v = A^T a and K^T w - w^2 M w = A^T b:
     d(w^2) w^T M v = w^T (dK - w^2 dM) v - a^T dA w - b^T dA v. The mean of several that are one is smooth, too, and
     that of each where they stay one.
     """
-    (K, M, A), (dK, dM, dA) = changes.rest.matrices, changes.matrices
+    (K, M, A), (dK, dM, dA) = changes.here.matrices, changes.matrices
     square, metric = float(squares.mean()), left.T @ M @ right
     a = scipy.linalg.lstsq(A.T, K @ right - square * M @ right)[0] if len(A) else np.zeros((0, right.shape[1]))
     b = scipy.linalg.lstsq(A.T, K.T @ left - square * M @ left)[0] if len(A) else np.zeros((0, left.shape[1]))

@@ -1,8 +1,9 @@
-"""A robot at rest, and how all that is computed of it changes with numbers of its file, inputs, driven coordinates."""
+"""A robot at rest, and how all that is computed of one changes with numbers of its file, inputs, driven coordinates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from sorosim.base.errors import InputError, SorosimError
 from sorosim.mechanics.dynamics.constraints import IndependentRows
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
 from sorosim.mechanics.engine import tasks as task
-from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT, Parameter
+from sorosim.mechanics.engine.parameter import FILE, Parameter
 from sorosim.mechanics.quantities import Quantity, quantities, tips
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
@@ -39,11 +40,21 @@ class Rest:
     lam: Array  # (n_multipliers,)
     free: IntArray  # coordinates that are not driven
     driven: Mapping[str, float]  # forces that driven coordinates need; beside an equilibrium none are known
+    equilibrium: Equilibrium | None = None
 
     @classmethod
     def of(cls, eq: Equilibrium) -> Rest:
         """An equilibrium."""
-        return cls(eq.robot, eq.q, eq.u, eq.lam, np.asarray(eq.free), eq.driven)
+        return cls(eq.robot, eq.q, eq.u, eq.lam, np.asarray(eq.free), eq.driven, eq)
+
+    @property
+    def begin(self) -> Array:
+        """Coordinates (ndof,) from which others nearby are searched."""
+        return self.q
+
+    def positions(self, frames: LinkFrames) -> Array:
+        """Positions (k, 3) of frames."""
+        return frames.poses(self.q)[:, :3, 3]
 
     @cached_property
     def matrices(self) -> tuple[Array, Array, Array]:
@@ -102,63 +113,65 @@ class _AsRun:
         return {name: SimpleNamespace(t=self.t, values=x[None]) for name, x in self.rest.readings.items()}
 
 
-class Changes:
-    """How an equilibrium changes with n parameters, one a column.
+class Changes(ABC):
+    """How a robot changes with n parameters, one a column.
 
     Parameters
     ----------
-    eq : Equilibrium
-    parameters : sequence of Parameter
-    values, sizes : (n,) array
-        What they are, and how large they are at least [SI].
-    by_differences : collection of str
-        Numbers of the file that change surfaces which touch: forces are differentiated by them by differences.
+    here : Rest or Moving
+    values : sequence of pairs of Parameter and float
+    sizes : (n,) array
+        How large they are at least [SI].
+    rough : collection of str
+        Names of those by which there are no exact derivatives.
 
     Attributes
     ----------
-    q : (ndof, n) ndarray
-    lam : (m, n) ndarray
-    driven : dict of str to (n,) ndarray
-        Forces that driven coordinates need.
+    q : (..., ndof, n) ndarray
+    u : (..., n_actuators, n) ndarray
     """
 
+    q: Array
+    u: Array
+
     def __init__(
-        self, eq: Equilibrium, parameters: Sequence[Parameter], values: Array, sizes: Array,
-        by_differences: frozenset[str] = frozenset(),
-    ) -> None:  # fmt: skip
-        self.rest, self.parameters, self.values = Rest.of(eq), tuple(parameters), values
-        self.sizes = np.maximum(np.abs(values), np.where(values == 0.0, sizes, 0.0))
-        of_file = [i for i, one in enumerate(parameters) if one.kind == FILE]
-        exact = [i for i in of_file if parameters[i].target not in by_differences]
-        self._rough = [i for i in of_file if i not in exact]
-        self._exact = exact
-        self.by = sensitivities(eq.robot, [parameters[i].target for i in exact])
-        out, n = isolated(eq.robot, eq), len(parameters)
-        forces, rows = np.zeros((len(eq.q), n)), np.zeros((len(eq.lam), n))
-        given = np.zeros_like(forces)
-        self.u = np.zeros((len(eq.u), n))
-        for i, one in enumerate(parameters):
-            if one.kind == INPUT:
-                forces[:, i], self.u[one.index, i] = -out.B[:, one.index], 1.0
-            elif one.kind == DRIVEN:
-                given[one.index, i] = 1.0
-        zero = np.zeros_like(eq.q)
-        for i, varied in zip(exact, self.by._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam), strict=True):
-            forces[:, i], rows[:, i] = varied.inverse - varied.internal, varied.error
-        for i in self._rough:
-            forces[:, i], rows[:, i] = np.split(self._derivative(i, self._residual, SURFACE), [len(eq.q)])
-        moved = moved_equilibrium(eq, out, forces, rows, given)
-        self.q, self.lam, self.driven = moved.q, moved.lam, moved.driven
-        self._near: dict[tuple[int, float], Rest] = {}
+        self, here: Any, values: Sequence[tuple[Parameter, float]], sizes: Array, rough: Collection[str]
+    ) -> None:
+        self.here, self.parameters = here, tuple(one for one, _ in values)
+        self.values, parameters = np.array([x for _, x in values]), self.parameters
+        self.sizes = np.where(self.values == 0.0, sizes, np.abs(self.values))
+        self.rough = [i for i, one in enumerate(parameters) if one.name in rough]
+        of_file = (i for i, one in enumerate(parameters) if one.kind == FILE)
+        self.exact = [i for i in of_file if i not in self.rough]  # numbers of the file
+        self.by = sensitivities(here.robot, [parameters[i].target for i in self.exact])
+        self._near: dict[tuple[int, float], Any] = {}
 
-    def _residual(self, i: int, h: float) -> Array:
-        """Residual and errors of loops where a number of the file is larger by h, all else held."""
-        rest, zero = self.rest, np.zeros_like(self.rest.q)
-        robot = rest.robot.with_values({self.parameters[i].target: float(self.values[i] + h)})
-        out = robot.engine.evaluate(task.RESIDUAL, rest.q, zero, zero, rest.u, multiplier=rest.lam)
-        return np.concatenate([out.tau, out.closure.error[: len(rest.lam)]])
+    @property
+    @abstractmethod
+    def begin(self) -> Array:
+        """Derivatives (ndof, n) of `here.begin`."""
 
-    def _derivative(self, i: int, function: Callable[[int, float], Array], part: float) -> Array:
+    @abstractmethod
+    def moved(self, i: int, h: float) -> Any:
+        """The robot where a parameter is larger by h, to first order."""
+
+    @abstractmethod
+    def positions(self, frames: LinkFrames) -> tuple[Array, Array]:
+        """Positions (..., k, 3) of frames, and their derivatives (..., k, 3, n) but by rough parameters."""
+
+    def near(self, i: int, h: float) -> Any:
+        """As `moved`, once."""
+        if (i, h) not in self._near:
+            self._near[i, h] = self.moved(i, h)
+        return self._near[i, h]
+
+    def robot(self, i: int, h: float) -> Robot:
+        """The robot where a parameter is larger by h."""
+        one = self.parameters[i]
+        robot: Robot = self.here.robot
+        return robot.with_values({one.target: float(self.values[i] + h)}) if one.kind == FILE else robot
+
+    def derivative(self, i: int, function: Callable[[int, float], Array], part: float) -> Array:
         """Derivative at 0 of function(i, h) by h, by differences of fourth order; to one side at an edge."""
         h, failure = part * self.sizes[i], None
         for side in (0, -1, 1):
@@ -170,32 +183,78 @@ class Changes:
                 failure = failure or error
         raise InputError("free", "numbers that may change a little", f"'{self.parameters[i].name}' ({failure})")
 
-    def near(self, i: int, h: float) -> Rest:
-        """The robot where a parameter is larger by h, to first order."""
-        key = i, h
-        if key not in self._near:
-            rest, one = self.rest, self.parameters[i]
-            robot = rest.robot
-            if one.kind == FILE:
-                robot = robot.with_values({one.target: float(self.values[i] + h)})
-            q, u, lam = rest.q + h * self.q[:, i], rest.u + h * self.u[:, i], rest.lam + h * self.lam[:, i]
-            self._near[key] = Rest(robot, q, u, lam, rest.free, {})
-        return self._near[key]
-
-    def along(self, function: Callable[[Rest], Any], columns: Sequence[int] | None = None) -> Array:
-        """Derivatives (..., n) of a function of the robot at rest, by differences of fourth order along the changes."""
+    def along(self, function: Callable[[Any], Any], columns: Sequence[int] | None = None) -> Array:
+        """Derivatives (..., n) of a function of the robot, by differences of fourth order along the changes."""
         chosen = range(len(self.parameters)) if columns is None else columns
 
         def at(i: int, h: float) -> Array:
             return np.asarray(function(self.near(i, h)), dtype=float)
 
-        found = [self._derivative(i, at, ALONG) for i in chosen]
-        return np.stack(found, axis=-1) if found else np.zeros((*np.shape(function(self.rest)), 0))
+        found = [self.derivative(i, at, ALONG) for i in chosen]
+        return np.stack(found, axis=-1) if found else np.zeros((*np.shape(function(self.here)), 0))
+
+    def exactly(self, exact: Array, function: Callable[[Any], Any]) -> Array:
+        """Exact derivatives (..., n), with those by rough parameters in the place of what is not known."""
+        if self.rough:
+            exact[..., self.rough] = self.along(function, self.rough)
+        return exact
+
+
+class ChangesAtRest(Changes):
+    """How an equilibrium changes.
+
+    given : has derivatives (n_actuators, n) of inputs and (ndof, n) of driven coordinates. By rough parameters, which
+    are numbers that change surfaces that touch, forces at held coordinates are differentiated by differences.
+
+    Attributes
+    ----------
+    lam : (m, n) ndarray
+    driven : dict of str to (n,) ndarray
+        Forces that driven coordinates need.
+    """
+
+    here: Rest
+
+    def __init__(
+        self, here: Rest, values: Sequence[tuple[Parameter, float]], sizes: Array, rough: Collection[str],
+        given: Callable[[Changes], tuple[Array, Array]],
+    ) -> None:  # fmt: skip
+        super().__init__(here, values, sizes, rough)
+        eq = here.equilibrium
+        assert eq is not None
+        out, n = isolated(eq.robot, eq), len(self.parameters)
+        self.u, driven = given(self)
+        forces, rows = -out.B @ self.u, np.zeros((len(eq.lam), n))
+        zero = np.zeros_like(eq.q)
+        for i, varied in zip(self.exact, self.by._vary(eq.q, zero, zero, eq.u, 0.0, eq.lam), strict=True):
+            forces[:, i] += varied.inverse - varied.internal
+            rows[:, i] = varied.error
+        for i in self.rough:
+            change, rows[:, i] = np.split(self.derivative(i, self._residual, SURFACE), [len(eq.q)])
+            forces[:, i] += change
+        found = moved_equilibrium(eq, out, forces, rows, driven)
+        self.q, self.lam, self.driven = found.q, found.lam, found.driven
+
+    @property
+    def begin(self) -> Array:
+        return self.q
+
+    def _residual(self, i: int, h: float) -> Array:
+        """Residual and errors of loops where a number of the file is larger by h, all else held."""
+        rest, zero = self.here, np.zeros_like(self.here.q)
+        engine = self.robot(i, h).engine
+        out = engine.evaluate(task.RESIDUAL, rest.q, zero, zero, rest.u, multiplier=rest.lam)
+        return np.concatenate([out.tau, out.closure.error[: len(rest.lam)]])
+
+    def moved(self, i: int, h: float) -> Rest:
+        rest = self.here
+        q, u, lam = rest.q + h * self.q[:, i], rest.u + h * self.u[:, i], rest.lam + h * self.lam[:, i]
+        return Rest(self.robot(i, h), q, u, lam, rest.free, {})
 
     @cached_property
     def matrices(self) -> tuple[Array, Array, Array]:
         """Derivatives of `Rest.matrices`, (..., n)."""
-        parts = self.rest.matrices
+        parts = self.here.matrices
         ends = np.cumsum([part.size for part in parts])
         flat = self.along(lambda near: np.concatenate([part.ravel() for part in near.matrices]))
         dK, dM, dA = (
@@ -204,16 +263,16 @@ class Changes:
         )
         return dK, dM, dA
 
-    def exactly(self, exact: Array, function: Callable[[Rest], Any]) -> Array:
-        """Exact derivatives (..., n), with those by numbers that change surfaces in the place of what is not known."""
-        if self._rough:
-            exact[..., self._rough] = self.along(function, self._rough)
-        return exact
-
     def positions(self, frames: LinkFrames) -> tuple[Array, Array]:
-        """Positions (k, 3) of frames, and their derivatives (k, 3, n) but by numbers that change surfaces."""
-        g, J = frames.jacobians(self.rest.q)
-        moved = J @ self.q
-        if self._exact:
-            moved[:, :, self._exact] += MovingFrames(self.by, frames).twists(self.rest.q)
-        return g[:, :3, 3], np.einsum("kab,kbn->kan", g[:, :3, :3], moved[:, 3:])
+        return moved_frames(self, frames, MovingFrames(self.by, frames), self.here.q, self.q)
+
+
+def moved_frames(
+    changes: Changes, frames: LinkFrames, moving: MovingFrames, q: Array, by: Array
+) -> tuple[Array, Array]:
+    """Positions (k, 3) of frames at coordinates, and their derivatives (k, 3, n) where these have such (ndof, n)."""
+    g, J = frames.jacobians(q)
+    moved = J @ by
+    if changes.exact:
+        moved[:, :, changes.exact] += moving.twists(q)
+    return g[:, :3, 3], np.einsum("kab,kbn->kan", g[:, :3, :3], moved[:, 3:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -235,10 +236,13 @@ class Search:
     def _accepted(self, z: Array) -> Trial:
         """The trial of an iterate."""
         trial = self.at(z)
+        if trial is None and self.method == "trust-constr":  # it asks before it turns a step down, for its value
+            trial = self._last
         if trial is None:
             raise _Stopped(f"trials beyond the last iterate fail: {self.failures[-1]}")
         try:
-            _ = trial.changes
+            for k in (k for k, own in enumerate(self.problem.columns) if own):
+                trial.changes(k)
         except InputError as error:  # at a fold, say
             raise _Stopped(f"no derivatives at the last iterate: {error}") from None
         return trial
@@ -405,12 +409,14 @@ def _trust_constr(search: Search, z0: Array) -> tuple[Array, str]:
         )
         for equal in (True, False) if any(row.equal == equal for row in search.rows)
     ]  # fmt: skip
-    found = _minimize(
-        search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
-        bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
-        callback=lambda z, _: search.note(z),
-        # it ends at the first barrier at which gradients balance, however high
-        options={"gtol": 1e-8, "xtol": 1e-12, "maxiter": 1000, "initial_barrier_parameter": 1e-8,
-                 "initial_barrier_tolerance": 1e-8, "barrier_tol": 1e-8},
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "delta_grad == 0.0")  # of a step that failed, or linear functions
+        found = _minimize(
+            search.value, z0, jac=search.gradient, method="trust-constr", hess=optimize.BFGS(),
+            bounds=optimize.Bounds(*search.bounds, keep_feasible=True), constraints=constraints,
+            callback=lambda z, _: search.note(z),
+            # it ends at the first barrier at which gradients balance, however high
+            options={"gtol": 1e-8, "xtol": 1e-12, "maxiter": 1000, "initial_barrier_parameter": 1e-8,
+                     "initial_barrier_tolerance": 1e-8, "barrier_tol": 1e-8},
+        )  # fmt: skip
     return found.x, str(found.message)

@@ -23,12 +23,13 @@ from sorosim.base.declare import (
 from sorosim.base.declare import Quantity as Number
 from sorosim.base.declare.types import is_list
 from sorosim.base.errors import InputError
-from sorosim.base.options import given
+from sorosim.base.options import ByName, Start, given
 from sorosim.base.problems import Located, failure, locate
 from sorosim.files import load
 from sorosim.files.nodes import read_declared
 from sorosim.files.robot_file import Open, Version
 from sorosim.files.schema import file_schema
+from sorosim.studies.design.cases import MotionOptions
 from sorosim.studies.design.design import MAX_POINTS, Design, design
 from sorosim.studies.design.quantities import DEFINITIONS
 from sorosim.studies.design.search import FTOL, METHODS
@@ -40,6 +41,7 @@ ABOUT = (
     "Version 1 of the format of sorosim's designs: arguments of sorosim.design. Numbers are in SI units unless a text "
     "gives a unit."
 )
+_VALUE = "a number or a quantity, of a motion also an expression of t, {times, values} or {csv}"
 _NAME = Text("the name of a number, an input or a driven coordinate")
 _QUANTITY = Text("a quantity")
 
@@ -67,7 +69,7 @@ class Limits(Given):
 
 @dataclass(frozen=True)
 class DesignCase(Declared, title="A case"):
-    """A robot under inputs and driven coordinates."""
+    """A robot under inputs and driven coordinates, at rest or in motion."""
 
     robot: str = key(
         Text("the file of a robot, or the name of a bundled one"),
@@ -78,10 +80,21 @@ class DesignCase(Declared, title="A case"):
         MapOf(Open(), Text("the path of a value in the robot's file")), "Values of the robot's file to replace.",
         "{links.finger.rod.length: 40 cm}", default=None,
     )  # fmt: skip
-    u: Any = key(MapOf(Given()), "Inputs; without it those of the robot's file.", "{tendon: 10 N}", default=None)
-    driven: Any = key(
-        MapOf(Given(), Text("the name of a coordinate or a link")), "Driven coordinates, likewise.", "{pad: 2 mm}",
+    simulate: MotionOptions | None = key(
+        Part(MotionOptions), "A motion, in equal steps; without it the robot is at rest.", "{t_end: 1 s, dt: 5 ms}",
         default=None,
+    )  # fmt: skip
+    u: Any = key(
+        ByName(Name(), _VALUE, True), "Inputs, of a motion also signals; without it those of the robot's file.",
+        "{tendon: 10 N}", default=None,
+    )  # fmt: skip
+    driven: Any = key(
+        ByName(Text("the name of a coordinate or a link"), _VALUE, True), "Driven coordinates, likewise.",
+        "{pad: 2 mm}", default=None,
+    )  # fmt: skip
+    q0: Any = key(
+        Start(), "Where the search for the equilibrium begins, or the motion; without it that of the robot's file.",
+        "equilibrium", default=None,
     )  # fmt: skip
 
 
@@ -121,8 +134,11 @@ class DesignFile(Declared, title="Design of sorosim"):
         default=FTOL,
     )  # fmt: skip
     max_evaluations: int = key(
-        Integer(1, MAX_EVALUATIONS), "Most equilibria of all cases, of all starts and points.", "500", default=500
-    )
+        Integer(1, MAX_EVALUATIONS),
+        "Most trials, of all starts and points; in each all cases are solved.",
+        "500",
+        default=500,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -140,7 +156,8 @@ class DesignTask:
         for name, case in self.spec.cases.items():
             beside = self.folder / case.robot
             robot = load(beside if beside.is_file() else case.robot, set=case.set or None)
-            out[name] = {"robot": robot, "u": case.u, "driven": case.driven}
+            own = {"robot": robot, "u": case.u, "driven": case.driven, "q0": case.q0}
+            out[name] = own | ({} if case.simulate is None else {"simulate": given(case.simulate)})
         return out
 
     def solve(self, cases: Mapping[str, Mapping[str, Any]]) -> Design:

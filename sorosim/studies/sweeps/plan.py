@@ -132,12 +132,13 @@ def driven_names(robot: Robot, command: str, parameters: Sequence[Varied]) -> tu
 
 
 def _summary_data(one: Summary) -> list[Any]:
-    """A summary as JSON data; without `after` as sweeps before there was one had it, which can be resumed."""
-    return [one.how, one.quantity, *((one.after,) if one.after else ())]
+    """A summary as JSON data; without `after` and `until` as sweeps before there were any, which can be resumed."""
+    times = [one.after, one.until] if one.until is not None else [one.after] if one.after else []
+    return [one.how, one.quantity, *times]
 
 
-def _summary(how: str, what: str, after: float = 0.0) -> Summary:
-    return Summary(**{how: what}, after=after)
+def _summary(how: str, what: str, after: float = 0.0, until: float | None = None) -> Summary:
+    return Summary(**{how: what}, after=after, until=until)
 
 
 def plan_from_data(robot: Robot, data: Mapping[str, Any], text: str) -> Plan:
@@ -270,5 +271,5 @@ class _Reader:
             if one.quantity not in known:
                 hint = nearest(one.quantity, known)
                 self.collector.add(("summary", name, one.how), "a quantity of a run", f"'{one.quantity}'", hint)
-            if t_end is not None and not one.after < t_end:
-                self.collector.add(("summary", name, "after"), *too_late(one, t_end))
+            if t_end is not None and (late := too_late(one, t_end)):
+                self.collector.add(("summary", name, late[0]), *late[1:])
