@@ -54,6 +54,19 @@ def _step(context: Context) -> Action:
     return steps
 
 
+def _derivatives(context: Context) -> Action:
+    sim = Stepper(context.robot, DT, substeps=SUBSTEPS, tolerance=1e-11)
+    sim.reset()
+    for one in _inputs(2, DT, len(context.robot.actuator_names)):
+        sim.step(one)
+
+    def linearize() -> None:
+        for _ in range(N):
+            sim.linearize()
+
+    return linearize
+
+
 def _rollout(context: Context) -> Action:
     u = _inputs(N, DT, len(context.robot.actuator_names))
     return lambda: rollout(context.robot, u, DT)
@@ -100,6 +113,7 @@ def _equilibria(context: Context) -> Action:
 
 STEPS: tuple[Case, ...] = (
     Case("a step of 10 ms under held inputs", _step, per=N, target=yardsticks(5)),
+    Case("derivatives of 10 ms in four steps", _derivatives, per=N),
     Case("motion of 200 such steps", _rollout, rounds=9),
     Case("its gradient by all inputs and the start", _gradient, rounds=9),
     Case("a sample at 100 Hz, one step each", lambda context: _control(context, step=DT), rounds=5, per=100,

@@ -399,6 +399,53 @@ def test_the_order_of_steps_where_driven_joints_are_sent_on(method, order):
     assert_allclose(np.log2(np.array(found[:-1]) / found[1:]), order, atol=0.3)
 
 
+TURNING = {
+    "sorosim": 1, "name": "tumbler",
+    "links": {"box": {"joint": "free", "body": {"box": {"size": [0.3, 0.2, 0.1]}, "mass": "2 kg"}}},
+}  # fmt: skip
+
+
+def _just_touching():
+    """A base that is pressed into the ground, and slides."""
+    robot = sorosim.load("jumping_lamp")
+    q, qd = robot.initial_q, robot.initial_qd
+    q[1], qd[:3] = -6e-4, (0.05, -0.02, 0.0)
+    return robot, "2 ms", q, qd, np.array([0.5, -0.5])
+
+
+def _at_the_end_of_a_chart():
+    robot = sorosim.load(TURNING)
+    names = [f"box.free.{axis}" for axis in ("rx", "ry", "rz")]
+    at = [robot.coordinate_names.index(name) for name in names]
+    q, qd = np.zeros(6), np.full(6, 0.3)
+    q[at], qd[at] = (0.5, 0.3, 3.7), (0.7, -0.4, 6.0)
+    return robot, "20 ms", q, qd, np.zeros(0)
+
+
+@pytest.mark.parametrize("make", [_just_touching, _at_the_end_of_a_chart])
+def test_steps_in_contact_and_over_a_change_of_charts_are_linearized_exactly(make):
+    robot, dt, *parts = make()
+    sim, n = sorosim.Stepper(robot, dt, substeps=4, tolerance=1e-13), robot.ndof
+
+    def end(x):
+        q, qd, u = np.split(x, [n, 2 * n])
+        sim.reset(q, qd)
+        state = sim.step(u)
+        return np.concatenate([state.q, state.qd])
+
+    x = np.concatenate(parts)
+    end(x)
+    if make is _at_the_end_of_a_chart:
+        assert sim._last.change is not None
+    else:
+        assert robot.engine.deepest_contact(sim.state.q) is not None
+    found = np.hstack(sim.linearize())
+    h = 5e-6  # what is left of steps, 1e-13 over h, is in rates over the step once more; h^4 of a penetration is less
+    for k, d in enumerate(h * np.eye(len(x))):
+        expected = (8.0 * (end(x + d) - end(x - d)) - (end(x + 2 * d) - end(x - 2 * d))) / (12.0 * h)
+        assert_allclose(found[:, k], expected, atol=1e-6 * max(1.0, np.abs(expected).max()))
+
+
 def test_steps_with_driven_joints_are_linearized_exactly():
     robot = sorosim.load(CARRIED | {"actuators": {"push": {"joint": {"link": "bob"}}}})
     sim = sorosim.Stepper(robot, 0.05, driven={"cart": 0.0}, tolerance=1e-13)

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sorosim
+from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.analysis.motion.stepper import StepState
 
 TERMS = [{"share": 0.3, "time": 0.02}, {"share": 0.2, "time": 0.3}]
@@ -159,6 +160,28 @@ def test_strains_are_differentiated_as_coordinates_are(kind, rng):
         assert_allclose(
             central(lambda h, d=d: end(x0 + h * d), 1e-3), expected, atol=1e-8 * max(np.abs(expected).max(), 1.0)
         )
+
+
+def test_steps_of_loops_are_differentiated_along_states_in_which_they_are_closed():
+    robot = ROBOTS["loop"][0]
+    sim, every = sorosim.Stepper(robot, DT, substeps=2, tolerance=1e-13), np.arange(robot.ndof)
+    rest = sim.reset()
+
+    def start(s):
+        q, _, why = close_if_possible(robot, rest.q + s * np.array([1.0, -0.5, 0.2]), every)
+        assert not why
+        return np.concatenate([q, closed_rates(robot, q, (1.0 + s) * np.array([1.0, 0.5, 0.1]), every)])
+
+    def end(s):
+        sim.state = StepState(0.0, *start(s).reshape(2, -1), rest.u, strain=rest.strain)
+        after = sim.step([2.0])
+        return np.concatenate([after.q, after.qd, after.strain])
+
+    end(0.0)
+    found = sim._linearize_with_strains()[0][:, : 2 * robot.ndof] @ (change := central(start, 1e-3))
+    expected = central(end, 1e-3)
+    assert np.abs(change).min() > 1e-3
+    assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
 
 
 def test_a_fit_to_a_motion_finds_a_relaxation_time():

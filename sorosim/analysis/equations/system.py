@@ -399,6 +399,8 @@ class OdeSystem:
 
     def begin(self, t: float, x: Array) -> None:
         """Determine the rank of the constraint rows, in a state with closed loops."""
+        if not self.robot.n_multipliers and self.closing[2] == 0.0:
+            return  # known from the first start, which has told whether the mass is regular
         q, qd, qdd, strain = self.coordinates(t, x)
         self.closing[2] = int(self.forward(task.FORWARD, t, q, qd, qdd, strain).regularity[0])
         if self.robot.n_multipliers:

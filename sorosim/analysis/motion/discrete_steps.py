@@ -24,6 +24,7 @@ from sorosim.mechanics.engine.inputs import Motion, ZeroOrderHold
 from sorosim.mechanics.engine.prescribed import Prescribed
 from sorosim.mechanics.kernels import discrete_steps as held
 from sorosim.mechanics.kernels import march as codes
+from sorosim.mechanics.kernels.begins import N_VECTORS, Directions
 from sorosim.mechanics.kernels.discrete_steps import Equations
 from sorosim.mechanics.kernels.march import March, Rows
 from sorosim.mechanics.robot import Robot, check_robot
@@ -193,10 +194,16 @@ class DiscreteSteps(RobotMarch):
         shapes = (rows, ndof), (rows, n_loops), (rows, n_strains), *((2 * n, ndof), (2 * n, n_loops)) * 2, (2 * n, ndof)
         return Equations._make(map(np.zeros, shapes))
 
-    @property
+    @cached_property
     def no_changes(self) -> Equations:
         """Tangents of the equations in any directions where no numbers change."""
-        return Equations._make(part[None] for part in self.equations())
+        return Equations._make(part[..., None] for part in self.equations())
+
+    def directions(self, count: int, n_intervals: int = 1) -> Directions:
+        """Room for tangents of so many intervals in `count` directions."""
+        ndof, n_loops, n_inputs = self.engine.ndof, self.engine.loop_layout.m, self.engine.n_actuators
+        shapes = (N_VECTORS, ndof), (self.system.n_strains,), (n_intervals, n_inputs), (n_loops,), (ndof,)
+        return Directions._make(np.zeros((*shape, count)) for shape in shapes)
 
     def warn_of_tolerance(self, tight: float) -> None:
         """Say that derivatives are loose; called by the functions that users call."""

@@ -59,8 +59,8 @@ class ChartChange:
         return out
 
     def push(self, tangents: Array) -> Array:
-        """Tangents (..., 2, ndof) after by those before."""
-        return (tangents.reshape(-1, len(self.jacobian)) @ self.jacobian.T).reshape(tangents.shape)
+        """Tangents (2, ndof, K) after by those before."""
+        return (self.jacobian @ tangents.reshape(len(self.jacobian), -1)).reshape(tangents.shape)
 
     def pull(self, cotangents: Array) -> Array:
         """Cotangents (2, ndof) before by those after."""

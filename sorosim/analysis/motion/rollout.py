@@ -359,33 +359,36 @@ class Rollout:
         for name, x in given.items():
             directions[name][:] = like(name, x, (count, *shapes[name]) if name in several else shapes[name])
         u_tangent, change = directions["u"], directions["numbers"]
-        tangents = np.zeros((2, count, n + 1, ndof))
-        tangents[:, :, 0] = np.stack([directions["q0"], directions["qd0"]]) * ~self._steps.system.partition.mask
+        columns = self._steps.directions(count, n)  # one a direction, as compiled code has them
+        columns.inputs[:] = np.moveaxis(u_tangent, 0, -1)
+        tangent, tangents = columns.memory[: begins.QDD], np.zeros((2, n + 1, ndof, count))
+        tangent[:] = np.stack([directions["q0"].T, directions["qd0"].T])
+        tangent[:, self._steps.system.partition.mask] = 0.0
         along = np.concatenate([change, u_tangent[:, :1].sum(axis=1)], axis=1)
         if along.any():
-            tangents[:, :, 0] += np.einsum("cia,ka->cki", self._by_start, along)
-        tangent = np.zeros((count, begins.N_VECTORS, ndof))
-        tangent[:, : begins.QDD] = np.moveaxis(tangents[:, :, 0], 1, 0)
+            tangent += np.einsum("cia,ka->cik", self._by_start, along)
         if self._start_change is not None:
-            tangent[:, : begins.QDD] = self._start_change.push(tangent[:, : begins.QDD])
-            tangents[:, :, 0] = np.moveaxis(tangent[:, : begins.QDD], 1, 0)
+            tangent[:] = self._start_change.push(tangent)
         maxwell = self._steps.system.maxwell
-        strain = np.zeros((count, maxwell.n))
         if maxwell.n and self._strain_begins:
             rests = [derivative(one.varied.elastic.rest) for one in self._by.engines]
-            moved = tangents[0, :, 0] - (change @ np.array(rests) if rests else 0.0)
-            strain += maxwell.start_change(moved)
+            moved = tangent[0].T - (change @ np.array(rests) if rests else 0.0)
+            columns.strain[:] = maxwell.start_change(moved).T
+        tangents[:, 0] = tangent
         for segment in self._segments:
             first, last = segment.first, segment.last
             if segment.change is not None:
-                tangent[:, : begins.QDD] = segment.change.push(tangent[:, : begins.QDD])
-                tangents[:, :, first] = np.moveaxis(tangent[:, : begins.QDD], 1, 0)
-            out, before = np.zeros((count, 2, last - first + 1, ndof)), np.zeros(self.u.shape[1])
-            varied, changes = self._change_of_equations(segment, change), u_tangent[:, first:last].copy()
-            begin = before, tangent, strain
-            self._derive(held.motion_jvp, segment, self.u[first:last], True, *begin, changes, varied, out)
-            tangents[:, :, first + 1 : last + 1] = np.moveaxis(out[:, :, 1:], 1, 0)
-        return Tangents(*(tangents if several else tangents[:, 0]))
+                tangent[:] = segment.change.push(tangent)
+                tangents[:, first] = tangent
+            out, before = np.zeros((2, last - first + 1, ndof, count)), np.zeros(self.u.shape[1])
+            varied, own = (
+                self._change_of_equations(segment, change),
+                columns._replace(inputs=columns.inputs[first:last]),
+            )
+            self._derive(held.motion_jvp, segment, self.u[first:last], True, before, own, varied, out)
+            tangents[:, first + 1 : last + 1] = out[:, 1:]
+        found = np.ascontiguousarray(np.moveaxis(tangents, -1, 1))
+        return Tangents(*(found if several else found[:, 0]))
 
     @cached_property
     def run(self) -> Run:
@@ -420,7 +423,7 @@ class Rollout:
         engines = [self._by.engines[i] for i in varying]
         parts = varied_equations(self._steps, self._derive, segment, u, engines)
         tables = (np.stack(table) for table in zip(*parts, strict=True))
-        return Equations._make(np.tensordot(changes[:, varying], table, 1) for table in tables)
+        return Equations._make(np.tensordot(table, changes[:, varying], (0, 1)) for table in tables)
 
     def _rows_like(self, name: str, value: ArrayLike | None) -> Array:
         return np.zeros_like(self.q) if value is None else like(name, value, self.q.shape)

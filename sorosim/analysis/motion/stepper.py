@@ -226,7 +226,8 @@ class Stepper:
         path = np.zeros_like(self._motion.march.path)
         if memory is not None and memory.settings[-2] == steps.driven_names:
             path = memory.path
-        partition, motion = steps.system.partition, steps.system_at(u, path).driven.jets(t)
+        partition = steps.system.partition
+        motion = steps.system_at(u, path).driven.jets(t) if partition.names else ()
         for name, i, jet in zip(partition.names, partition.driven, motion, strict=True):
             for letter, x, there in (("q", q[i], jet[0]), ("qd", qd[i], jet[1])):
                 if abs(x - there) > LOOP_CLOSURE_TOLERANCE * (1.0 + abs(there)):
@@ -284,19 +285,19 @@ class Stepper:
         self._steps.warn_of_tolerance(STEP_TOLERANCE)
         segment, inputs, before, fresh, change = self._last
         n, n_strains, n_inputs = self.robot.ndof, self._steps.system.n_strains, len(before)
-        n_states = 2 * n + n_strains
-        size, free = n_states + n_inputs, np.diag(~self._steps.system.partition.mask)
-        tangent, u_tangent = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 1, n_inputs))
-        tangents, strains = np.zeros((size, 2, 2, n)), np.zeros((size, n_strains))
-        tangent[:n, begins.Q] = tangent[n : 2 * n, begins.QD] = free
-        strains[2 * n : n_states] = np.eye(n_strains)
-        u_tangent[n_states:, 0] = np.eye(n_inputs)
+        n_states, free = 2 * n + n_strains, self._steps.system.partition.free
+        directions = self._steps.directions(n_states + n_inputs)
+        memory, strain = directions.memory, directions.strain
+        memory[begins.Q, free, free] = memory[begins.QD, free, n + free] = 1.0
+        strain[:, 2 * n : n_states] = np.eye(n_strains)
+        directions.inputs[0, :, n_states:] = np.eye(n_inputs)
+        ends = np.zeros((2, 2, *memory.shape[1:]))
         self._derivatives(
-            held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), tangent,
-            strains, u_tangent, self._steps.no_changes, tangents, path=self._motion.march.path,
+            held.motion_jvp, self._motion.rank, segment.rows, inputs, segment.ends, fresh, before.copy(), directions,
+            self._steps.no_changes, ends, path=self._motion.march.path,
         )  # fmt: skip
-        tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
-        columns = np.hstack([tangents.reshape(size, 2 * n), strains]).T
+        end = ends[:, 1] if change is None else change.push(ends[:, 1])
+        columns = np.vstack([*end, strain])
         return columns[:, :n_states], columns[:, n_states:]
 
     def _by_numbers(self, by: Sensitivities) -> Array:
@@ -310,13 +311,12 @@ class Stepper:
             self._derivatives(kernel, self._motion.rank, segment.rows, u, segment.ends, *arguments, path=path)
 
         parts = varied_equations(self._steps, derive, segment, inputs, by.engines)
-        varied = Equations._make(np.stack(tables) for tables in zip(*parts, strict=True))
-        n, size = self.robot.ndof, len(parts)
-        tangent, tangents = np.zeros((size, begins.N_VECTORS, n)), np.zeros((size, 2, 2, n))
-        strains, u_tangent = np.zeros((size, self._steps.system.n_strains)), np.zeros((size, 1, len(before)))
-        derive(held.motion_jvp, segment, inputs, fresh, before.copy(), tangent, strains, u_tangent, varied, tangents)
-        tangents = tangents[:, :, 1] if change is None else change.push(tangents[:, :, 1])
-        return np.hstack([tangents.reshape(size, 2 * n), strains]).T
+        varied = Equations._make(np.stack(tables, axis=-1) for tables in zip(*parts, strict=True))
+        directions = self._steps.directions(len(parts))
+        ends = np.zeros((2, 2, *directions.memory.shape[1:]))
+        derive(held.motion_jvp, segment, inputs, fresh, before.copy(), directions, varied, ends)
+        end = ends[:, 1] if change is None else change.push(ends[:, 1])
+        return np.vstack([*end, directions.strain])
 
     def measure(self) -> dict[str, Array]:
         """What all sensors read in the state, as `Robot.measure`."""

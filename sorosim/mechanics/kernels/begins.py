@@ -2,42 +2,47 @@
 
 At the begin of an interval the accelerations are those of forward dynamics, and the method's own ones jump by the same.
 What is much stiffer than the steps resolve cannot follow: there they keep to what they were, to none where a motion
-begins. Tangents and cotangents of the memory (q, qd, qdd, a) are rows of (4, ndof).
+begins. Cotangents of the memory (q, qd, qdd, a) are rows of (4, ndof); tangents are columns, of (4, ndof, K).
 """
 
 from __future__ import annotations
 
-from sorosim.base.compiled import kernel_in_place, kernel_lazy
+from typing import NamedTuple
+
+import numpy as np
+
+from sorosim.base.compiled import by_reference, kernel_in_place, kernel_lazy
 from sorosim.base.signals.evaluation import evaluate_signals
 from sorosim.mechanics.kernels import newmark as nm
 from sorosim.mechanics.kernels import relaxation as rl
 from sorosim.mechanics.kernels.evaluate import DONE, forward
 from sorosim.mechanics.kernels.external import change_inputs
 from sorosim.mechanics.kernels.forces import multiply_blocks
-from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
-from sorosim.mechanics.kernels.small import clear, copy
+from sorosim.mechanics.kernels.linalg import add_product, cholesky_solve, cholesky_solve_vector
+from sorosim.mechanics.kernels.small import clear_matrix, copy
 
 # rows of tangents and cotangents, and of their workspace
 Q, QD, QDD, A, SOLUTION = range(5)
 N_VECTORS = 5
 
 
+@by_reference
+class Directions(NamedTuple):
+    """Tangents of a motion in K directions, a column each, so that a step is done for all of them at once."""
+
+    memory: np.ndarray  # (N_VECTORS, ndof, K)
+    strain: np.ndarray  # (n_strains, K) of strains of Maxwell elements
+    inputs: np.ndarray  # (N, n_actuators, K) of inputs over N intervals
+    multiplier: np.ndarray  # (m, K) of loops, over the factor of accelerations
+    work: np.ndarray  # (ndof, K) scratch
+
+
 @kernel_in_place
-def clear_known(known, vector):
-    """Zero where motions are prescribed."""
+def clear_known(known, vectors):
+    """Zero where motions are prescribed, of a vector (ndof,) or of columns (ndof, K)."""
     for i in range(known.shape[0]):
         if known[i]:
-            vector[i] = 0.0
-
-
-@kernel_in_place
-def multiply(matrix, x, factor, y):
-    """Add factor matrix x to y."""
-    for i in range(y.shape[0]):
-        total = 0.0
-        for j in range(x.shape[0]):
-            total += matrix[i, j] * x[j]
-        y[i] += factor * total
+            vectors[i] = 0.0
 
 
 @kernel_in_place
@@ -159,11 +164,11 @@ def accelerations_vjp(march, sign, bar, u_bar):
 
 @kernel_in_place
 def accelerations_jvp(march, sign, dot, u_dot):
-    """Add the tangent of forward dynamics to dot[SOLUTION]."""
+    """Add tangents of forward dynamics to dot[SOLUTION]; u_dot (n_actuators, K)."""
     out, f = march.start, dot[SOLUTION]
-    multiply(out.by_q, dot[Q], sign, f)
-    multiply(out.by_qd, dot[QD], sign, f)
-    multiply(out.B, u_dot, sign, f)
+    add_product(out.by_q, dot[Q], sign, f)
+    add_product(out.by_qd, dot[QD], sign, f)
+    add_product(out.B, u_dot, sign, f)
 
 
 @kernel_in_place
@@ -191,25 +196,30 @@ def end_jump_vjp(model, march, looped, fresh, bar):
 
 
 @kernel_in_place
-def end_jump_jvp(model, march, looped, fresh, dot):
+def end_jump_jvp(model, march, looped, fresh, directions):
     """Tangents of the memory at the begin of an interval."""
-    now = dot[SOLUTION]
+    dot = directions.memory
+    now, n_columns = dot[SOLUTION], dot.shape[2]
     if not (fresh or looped):
-        x, stiffness = march.state.work, model.system.internal.elastic.stiffness
-        clear(x)
-        multiply_blocks(model.system.tree, stiffness, stiffening(march.number), model.known, dot[QDD], x)
-        clear_known(model.known, x)
-        cholesky_solve_vector(march.start.mass, x)
-        for i in range(x.shape[0]):
-            now[i] += x[i]
+        X, stiffness = directions.work, model.system.internal.elastic.stiffness
+        clear_matrix(X)
+        s = stiffening(march.number)
+        for c in range(n_columns):
+            multiply_blocks(model.system.tree, stiffness, s, model.known, dot[QDD, :, c], X[:, c])
+        clear_known(model.known, X)
+        cholesky_solve(march.start.mass, X)
+        for i in range(X.shape[0]):
+            for c in range(n_columns):
+                now[i, c] += X[i, c]
     for i in range(dot.shape[1]):
-        if fresh:
-            dot[QDD, i] = dot[A, i] = now[i]
-        elif looped:
-            dot[QDD, i] += now[i]
-            dot[A, i] += now[i]
-        else:
-            dot[A, i] += now[i] - dot[QDD, i]
-            dot[QDD, i] = now[i]
+        for c in range(n_columns):
+            if fresh:
+                dot[QDD, i, c] = dot[A, i, c] = now[i, c]
+            elif looped:
+                dot[QDD, i, c] += now[i, c]
+                dot[A, i, c] += now[i, c]
+            else:
+                dot[A, i, c] += now[i, c] - dot[QDD, i, c]
+                dot[QDD, i, c] = now[i, c]
     for row in (Q, QD, QDD, A):
         clear_known(model.known, dot[row])

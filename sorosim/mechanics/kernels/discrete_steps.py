@@ -1,8 +1,9 @@
 """Motion in equal steps over intervals in which inputs are held, and its derivatives (docs/theory.md, 14).
 
 The steps are those of kernels.newmark, begins of intervals, where accelerations jump, those of kernels.begins. What a
-step is told of the past is the memory (q, qd, qdd, a). Tangents and cotangents of it are rows of (4, ndof); derivatives
-of a step are those of its converged end, so they depend on the states at the ends of steps only.
+step is told of the past is the memory (q, qd, qdd, a). Cotangents of it are rows of (4, ndof), tangents columns of
+(4, ndof, K); derivatives of a step are those of its converged end, so they depend on the states at the ends of steps
+only.
 """
 
 from __future__ import annotations
@@ -30,15 +31,14 @@ from sorosim.mechanics.kernels.begins import (
     derive_accelerations,
     end_jump_jvp,
     end_jump_vjp,
-    multiply,
     multiply_transposed,
     stiffening,
 )
 from sorosim.mechanics.kernels.evaluate import DONE
 from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, to_body
-from sorosim.mechanics.kernels.linalg import cholesky_solve_vector
+from sorosim.mechanics.kernels.linalg import add_product, cholesky_solve, cholesky_solve_vector
 from sorosim.mechanics.kernels.saddle import solve_constrained
-from sorosim.mechanics.kernels.small import add_ad, clear, copy
+from sorosim.mechanics.kernels.small import add_ad, clear, clear_matrix, copy
 
 
 @by_reference
@@ -46,7 +46,8 @@ class Equations(NamedTuple):
     """Tangents or cotangents of the equations of motion and of loops: how numbers take part in a motion.
 
     There is a row for each end of a step and each begin of an interval; without rows no numbers take part. Of the begin
-    of an interval there are two: forward dynamics under its inputs, and under those before.
+    of an interval there are two: forward dynamics under its inputs, and under those before. Tangents have a last axis
+    more, of directions.
     """
 
     residual: np.ndarray  # (n_rows, ndof) of the equations of motion at ends of steps
@@ -203,49 +204,53 @@ def step_vjp(model, march, bar, z_bar, u_bar):
 
 
 @kernel_in_place
-def step_jvp(model, march, dot, z_dot, u_dot, varied, d, row):
-    """Tangents of the begin of a step become those of its end, after `factor_at_end`.
-
-    z_dot (n_strains,): of strains of Maxwell elements; varied: as in `motion_jvp`.
-    """
-    number, out, n = march.number, march.out, dot.shape[1]
-    P, b, x, work, relaxes = number.P, number.b, dot[SOLUTION], march.state.work, z_dot.shape[0] > 0
+def step_jvp(model, march, directions, u_dot, varied, row):
+    """Tangents of the begin of a step become those of its end, after `factor_at_end`; u_dot (n_actuators, K)."""
+    number, out, dot, z_dot = march.number, march.out, directions.memory, directions.strain
+    P, b, x, right, relaxes = number.P, number.b, dot[SOLUTION], directions.multiplier, z_dot.shape[0] > 0
     ratio, _ = nm.ratios(number)
+    n, n_columns, wanted = x.shape[0], x.shape[1], varied.residual.shape[0] > 0
+    clear_matrix(x)
     if relaxes:
-        for i in range(n):
-            work[i] = 0.0
-        rl.strain_forces_jvp(model, number.step, dot[Q], z_dot, -1.0 / ratio, work)
+        rl.strain_forces_jvp(model, number.step, dot[Q], z_dot, -1.0, x)
         rl.strains_jvp(model, number.step, True, -1.0, dot[Q], z_dot)
+    p0, p1, p2, p3 = P[0, 0] / b[0], P[0, 1] / b[0], P[0, 2] / b[0], P[0, 3] / b[0]
     for i in range(n):  # what does not depend on q'
-        y0, y1, y2, y3 = dot[0, i], dot[1, i], dot[2, i], dot[3, i]
-        own = (P[0, 0] * y0 + P[0, 1] * y1 + P[0, 2] * y2 + P[0, 3] * y3) / b[0]
-        for r in range(1, 4):
-            dot[r, i] = P[r, 0] * y0 + P[r, 1] * y1 + P[r, 2] * y2 + P[r, 3] * y3 - b[r] * own
-        x[i] = 0.0
-    multiply(out.by_qd, dot[QD], -1.0 / ratio, x)
-    multiply(out.mass, dot[QDD], -1.0 / ratio, x)
-    multiply(out.B, u_dot, 1.0 / ratio, x)
-    wanted = varied.residual.shape[1] > 0
-    if wanted:
-        for i in range(n):
-            x[i] -= varied.residual[d, row, i] / ratio
-    if relaxes:
-        for i in range(n):
-            x[i] += work[i]
-    clear_known(model.known, x)
-    for i in range(march.G.shape[0]):
-        march.multiplier.right[i] = -varied.error[d, row, i] if wanted else 0.0
-    nm.solve(march, x)
+        q, qd, qdd, a = dot[Q, i], dot[QD, i], dot[QDD, i], dot[A, i]
+        for c in range(n_columns):
+            y0, y1, y2, y3 = q[c], qd[c], qdd[c], a[c]
+            gain = p0 * y0 + p1 * y1 + p2 * y2 + p3 * y3
+            qd[c] = P[1, 0] * y0 + P[1, 1] * y1 + P[1, 2] * y2 + P[1, 3] * y3 - b[1] * gain
+            qdd[c] = P[2, 0] * y0 + P[2, 1] * y1 + P[2, 2] * y2 + P[2, 3] * y3 - b[2] * gain
+            a[c] = P[3, 0] * y0 + P[3, 1] * y1 + P[3, 2] * y2 + P[3, 3] * y3 - b[3] * gain
+    add_product(out.by_qd, dot[QD], -1.0, x)
+    add_product(out.mass, dot[QDD], -1.0, x)
+    add_product(out.B, u_dot, 1.0, x)
+    for i in range(n if wanted else 0):
+        for c in range(n_columns):
+            x[i, c] -= varied.residual[row, i, c]
     for i in range(n):
-        dot[Q, i] = x[i]
+        own = x[i]
+        for c in range(n_columns):
+            own[c] *= 1.0 / ratio
+    clear_known(model.known, x)
+    for i in range(right.shape[0]):
+        for c in range(n_columns):
+            right[i, c] = -varied.error[row, i, c] if wanted else 0.0
+    nm.solve_columns(march, x, right)
+    for i in range(n):
+        copy(x[i], dot[Q, i])
         for r in range(1, 4):
-            dot[r, i] += b[r] / b[0] * x[i]
+            own, end, gain = x[i], dot[r, i], b[r] / b[0]
+            for c in range(n_columns):
+                end[c] += gain * own[c]
     for r in (Q, QD, QDD, A):
         clear_known(model.known, dot[r])
     if relaxes:
         rl.strains_jvp(model, number.step, False, 1.0, dot[Q], z_dot)
         for i in range(z_dot.shape[0] if wanted else 0):
-            z_dot[i] += varied.strain[d, row, i]
+            for c in range(n_columns):
+                z_dot[i, c] += varied.strain[row, i, c]
 
 
 @kernel_lazy()
@@ -317,24 +322,31 @@ def begin_forces_vjp(model, march, ws, bar, z_bar, sign, wanted, row, keeps, adj
 
 
 @kernel_in_place
-def begin_forces_jvp(model, march, sign, z_dot, varied, d, row, dot):
+def begin_forces_jvp(model, march, sign, directions, varied, row):
     """Change of accelerations by that of forces, of strains and of numbers, if there are any: as `begin_forces_vjp`."""
-    out, x, m, wanted = march.start, march.state.work, march.G.shape[0], varied.residual.shape[1] > 0
+    out, dot, z_dot, X, x = march.start, directions.memory, directions.strain, directions.work, march.state.work
+    n, n_columns, m, wanted = X.shape[0], X.shape[1], march.G.shape[0], varied.residual.shape[0] > 0
     if not wanted and z_dot.shape[0] == 0:
         return
-    for i in range(x.shape[0]):
-        x[i] = -sign * varied.force[d, row, i] if wanted else 0.0
+    for i in range(n):
+        for c in range(n_columns):
+            X[i, c] = -sign * varied.force[row, i, c] if wanted else 0.0
     if z_dot.shape[0] > 0:
-        rl.strain_forces_jvp(model, 0.0, dot[Q], z_dot, -sign, x)
-    clear_known(model.known, x)
-    if m > 0:
+        rl.strain_forces_jvp(model, 0.0, dot[Q], z_dot, -sign, X)
+    clear_known(model.known, X)
+    if m == 0:
+        cholesky_solve(out.mass, X)
+    for c in range(n_columns if m > 0 else 0):
         for i in range(m):
-            out.saddle.right[i, 0] = -sign * varied.constraint[d, row, i] if wanted else 0.0
+            out.saddle.right[i, 0] = -sign * varied.constraint[row, i, c] if wanted else 0.0
+        for i in range(n):
+            x[i] = X[i, c]
         solve_constrained(model.system.loops, out.mass, out.saddle, x, march.multiplier.step)
-    else:
-        cholesky_solve_vector(out.mass, x)
-    for i in range(x.shape[0]):
-        dot[SOLUTION, i] += x[i]
+        for i in range(n):
+            X[i, c] = x[i]
+    for i in range(n):
+        for c in range(n_columns):
+            dot[SOLUTION, i, c] += X[i, c]
 
 
 @kernel_lazy()
@@ -388,44 +400,38 @@ def motion_vjp(model, march, ws, rows, held, ends, dt, fresh, bars, bar, z_bar, 
 
 
 @kernel_lazy()
-def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, dot, z_dot, u_dot, varied, dots) -> bool:
-    """Tangents (K, 5, ndof) of the memory at the first row become those at the last, those of inputs being given.
+def motion_jvp(model, march, ws, rows, held, ends, dt, fresh, before, directions, varied, dots) -> bool:
+    """Tangents of the memory at the first row become those at the last, those of inputs being given.
 
-    ends, dt: as in `motion_vjp`; u_dot (K, N, n_actuators); varied: tangents of the equations, of K directions or
-    of none; dots (K, 2, N + 1, ndof): of coordinates and rates at the ends of intervals. `before` (n_actuators,):
-    inputs before the first row; z_dot (K, n_strains): tangents of strains of Maxwell elements.
+    ends, dt: as in `motion_vjp`; varied: tangents of the equations, of K directions or of none; dots (2, N + 1, ndof,
+    K): of coordinates and rates at the ends of intervals. `before` (n_actuators,): inputs before the first row.
     """
-    looped, n_directions = march.G.shape[0] > 0, dot.shape[0]
+    looped, dot, u_dot = march.G.shape[0] > 0, directions.memory, directions.inputs
     for k in range(held.shape[0]):
         set_step_size(ends, k, dt, march)
         empty = fresh and k == 0
         load_row(rows, ends[k], held[k], march)
         if derive_accelerations(model, march, ws, False, looped and not empty, empty) != DONE:
             return False
-        for d in range(n_directions):
-            clear(dot[d, SOLUTION])
-            accelerations_jvp(march, 1.0, dot[d], u_dot[d, k])
-            begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 2 * k, dot[d])
+        clear_matrix(dot[SOLUTION])
+        accelerations_jvp(march, 1.0, dot, u_dot[k])
+        begin_forces_jvp(model, march, 1.0, directions, varied, 2 * k)
         if looped and not empty:
             load_row(rows, ends[k], held[k - 1] if k > 0 else before, march)
             if derive_accelerations(model, march, ws, True, True, False) != DONE:
                 return False
-            for d in range(n_directions):
-                begin_forces_jvp(model, march, -1.0, z_dot[d], varied, d, 2 * k + 1, dot[d])
-                if k > 0:
-                    accelerations_jvp(march, -1.0, dot[d], u_dot[d, k - 1])
-                else:
-                    multiply(march.start.by_q, dot[d, Q], -1.0, dot[d, SOLUTION])
-                    multiply(march.start.by_qd, dot[d, QD], -1.0, dot[d, SOLUTION])
-        for d in range(n_directions):
-            end_jump_jvp(model, march, looped, empty, dot[d])
+            begin_forces_jvp(model, march, -1.0, directions, varied, 2 * k + 1)
+            add_product(march.start.by_q, dot[Q], -1.0, dot[SOLUTION])
+            add_product(march.start.by_qd, dot[QD], -1.0, dot[SOLUTION])
+            if k > 0:
+                add_product(march.start.B, u_dot[k - 1], -1.0, dot[SOLUTION])
+        end_jump_jvp(model, march, looped, empty, directions)
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_step(model, march, rows, row, held[k])
             if not factor_at_end(model, march, ws, False):
                 return False
-            for d in range(n_directions):
-                step_jvp(model, march, dot[d], z_dot[d], u_dot[d, k], varied, d, row)
-        for d in range(n_directions):
-            copy(dot[d, Q], dots[d, 0, k + 1])
-            copy(dot[d, QD], dots[d, 1, k + 1])
+            step_jvp(model, march, directions, u_dot[k], varied, row)
+        for i in range(dot.shape[1]):
+            copy(dot[Q, i], dots[0, k + 1, i])
+            copy(dot[QD, i], dots[1, k + 1, i])
     return True

@@ -58,6 +58,25 @@ def take_rows(factors, B, first, end, row):
 
 
 @kernel_in_place
+def add_product(A, X, factor, Y):
+    """Y (n, k) += factor A (n, m) X (m, k)."""
+    m, n_columns = X.shape
+    for i in range(Y.shape[0]):
+        row, j = Y[i], 0
+        while j + 4 <= m:
+            f0, f1, f2, f3 = factor * A[i, j], factor * A[i, j + 1], factor * A[i, j + 2], factor * A[i, j + 3]
+            x0, x1, x2, x3 = X[j], X[j + 1], X[j + 2], X[j + 3]
+            for c in range(n_columns):
+                row[c] += f0 * x0[c] + f1 * x1[c] + f2 * x2[c] + f3 * x3[c]
+            j += 4
+        while j < m:
+            f0, x0 = factor * A[i, j], X[j]
+            for c in range(n_columns):
+                row[c] += f0 * x0[c]
+            j += 1
+
+
+@kernel_in_place
 def forward_substitute(U, B):
     """Overwrite B (n, m) with U^-T B."""
     n, m = B.shape

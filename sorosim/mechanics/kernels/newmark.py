@@ -24,7 +24,7 @@ from sorosim.mechanics.kernels.forces import (
     internal_forces,
 )
 from sorosim.mechanics.kernels.kinematics import POSES, forward_sweep, is_zero
-from sorosim.mechanics.kernels.linalg import cholesky
+from sorosim.mechanics.kernels.linalg import add_product, cholesky
 from sorosim.mechanics.kernels.load_laws import add_load_laws
 from sorosim.mechanics.kernels.loops import evaluate_loops, loop_matrices
 from sorosim.mechanics.kernels.relaxation import add_strain_errors, relax_blocks
@@ -221,6 +221,23 @@ def solve(march, x):
     for k in range(n):
         for i in range(m):
             x[k] += march.columns[k, i] * step[i]
+
+
+@kernel_in_place
+def solve_columns(march, X, right):
+    """As `solve`, of columns X (ndof, k) and right (m, k), which becomes dl."""
+    lu_solve(march.S, march.pivot, X)
+    m, vector, step = march.G.shape[0], march.multiplier.right, march.multiplier.step
+    if m == 0:
+        return
+    add_product(march.out.closure.error_by_q, X, -1.0, right)
+    for c in range(X.shape[1]):
+        for i in range(m):
+            vector[i] = right[i, c]
+        rank_solve(march.G, march.order, march.multiplier.scale, march.counts.rank, vector, step)
+        for i in range(m):
+            right[i, c] = step[i]
+    add_product(march.columns, right, 1.0, X)
 
 
 @kernel_lazy()

@@ -90,9 +90,10 @@ def advance_strains(model, march) -> float:
 
 @kernel_lazy("maxwell")
 def strain_forces_jvp(model, h, q_dot, z_dot, factor, out) -> None:
-    """out (ndof,) += factor times what q_dot (ndof,) and z_dot (n_strains,) at the begin of a step h change in forces.
+    """out (ndof, K) += factor times what q_dot (ndof, K) and z_dot (n_strains, K) change in forces.
 
-    Elements pull with K sum ratio (a z + b (q' - q)) at its end; h = 0: in this state.
+    These are of the begin of a step h. Elements pull with K sum ratio (a z + b (q' - q)) at its end; h = 0: in this
+    state.
     """
     tree, elastic, maxwell = model.system.tree, model.elastic, model.elastic.maxwell
     for k in range(maxwell.block.shape[0]):
@@ -102,8 +103,9 @@ def strain_forces_jvp(model, h, q_dot, z_dot, factor, out) -> None:
             a, b = element_factors(maxwell.time[e], h)
             for i in range(n):
                 for j in range(n):
-                    strain = a * z_dot[at + j] - b * q_dot[c0 + j]
-                    out[c0 + i] += factor * maxwell.ratio[e] * elastic.stiffness[square + i * n + j] * strain
+                    pull = factor * maxwell.ratio[e] * elastic.stiffness[square + i * n + j]
+                    for c in range(out.shape[1]):
+                        out[c0 + i, c] += pull * (a * z_dot[at + j, c] - b * q_dot[c0 + j, c])
             at += n
 
 
@@ -126,15 +128,17 @@ def strain_forces_vjp(model, h, w, q_bar, z_bar) -> None:
 
 @kernel_lazy("maxwell")
 def strains_jvp(model, h, decay, factor, q_dot, z_dot) -> None:
-    """z_dot, times a if `decay`, += factor b q_dot, of z' = a z + b (q' - q)."""
+    """Columns z_dot, times a if `decay`, += factor b q_dot, of z' = a z + b (q' - q)."""
     tree, maxwell = model.system.tree, model.elastic.maxwell
     for k in range(maxwell.block.shape[0]):
         block, at = maxwell.block[k].block, maxwell.block[k].strain
         n, c0 = tree.block[block].n, tree.block[block].column
         for e in range(maxwell.block[k].element, maxwell.block[k].element + maxwell.block[k].n):
             a, b = element_factors(maxwell.time[e], h)
+            kept = a if decay else 1.0
             for i in range(n):
-                z_dot[at + i] = (a if decay else 1.0) * z_dot[at + i] + factor * b * q_dot[c0 + i]
+                for c in range(z_dot.shape[1]):
+                    z_dot[at + i, c] = kept * z_dot[at + i, c] + factor * b * q_dot[c0 + i, c]
             at += n
 
 

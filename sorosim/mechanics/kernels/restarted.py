@@ -32,7 +32,7 @@ from sorosim.mechanics.kernels.discrete_steps import (
     step_jvp,
 )
 from sorosim.mechanics.kernels.evaluate import DONE
-from sorosim.mechanics.kernels.small import clear
+from sorosim.mechanics.kernels.small import clear_matrix, copy
 
 NEAR = 0.1  # of a coordinate: a rotation, a length, or a strain times a length
 
@@ -84,49 +84,41 @@ def integrate_restarted(model, march, ws, rows, inputs, substeps, feedback) -> i
 
 
 @kernel_lazy()
-def linearize_restarted(model, march, ws, rows, inputs, ends, dt, dot, z_dot, u_dot, varied, A, B) -> bool:
+def linearize_restarted(model, march, ws, rows, inputs, ends, dt, directions, varied, A, B) -> bool:
     """Derivatives of the end [q; qd; z] of each interval by its begin, A (N, n, n), and by its inputs, B.
 
-    ends, dt: as in `motion_vjp`; dot (n + n_actuators, 5, ndof), z_dot (n + n_actuators, n_strains), u_dot
-    (n + n_actuators, n_actuators): workspace; varied: without rows.
+    ends, dt: as in `motion_vjp`; directions: workspace of n + n_actuators, over one interval; varied: without rows.
     """
-    n, n_strains, n_inputs = dot.shape[2], z_dot.shape[1], u_dot.shape[1]
+    dot, z_dot, u_dot = directions.memory, directions.strain, directions.inputs[0]
+    n, n_strains, looped = dot.shape[1], z_dot.shape[0], march.G.shape[0] > 0
     size = 2 * n + n_strains
-    looped = march.G.shape[0] > 0
     for k in range(inputs.shape[0]):
-        for d in range(dot.shape[0]):
-            clear(dot[d, Q])
-            clear(dot[d, QD])
-            clear(z_dot[d])
-            clear(u_dot[d])
-            if d < n:
-                dot[d, Q, d] = 0.0 if model.known[d] else 1.0
-            elif d < 2 * n:
-                dot[d, QD, d - n] = 0.0 if model.known[d - n] else 1.0
-            elif d < size:
-                z_dot[d, d - 2 * n] = 1.0
-            else:
-                u_dot[d, d - size] = 1.0
+        clear_matrix(dot[Q])
+        clear_matrix(dot[QD])
+        clear_matrix(dot[SOLUTION])
+        clear_matrix(z_dot)
+        clear_matrix(u_dot)
+        for i in range(n):
+            if not model.known[i]:
+                dot[Q, i, i] = dot[QD, i, n + i] = 1.0
+        for i in range(n_strains):
+            z_dot[i, 2 * n + i] = 1.0
+        for i in range(u_dot.shape[0]):
+            u_dot[i, size + i] = 1.0
         set_step_size(ends, k, dt, march)
         load_row(rows, ends[k], inputs[k], march)
         if derive_accelerations(model, march, ws, False, False, True) != DONE:
             return False
-        for d in range(dot.shape[0]):
-            clear(dot[d, SOLUTION])
-            accelerations_jvp(march, 1.0, dot[d], u_dot[d])
-            begin_forces_jvp(model, march, 1.0, z_dot[d], varied, d, 0, dot[d])
-            end_jump_jvp(model, march, looped, True, dot[d])
+        accelerations_jvp(march, 1.0, dot, u_dot)
+        begin_forces_jvp(model, march, 1.0, directions, varied, 0)
+        end_jump_jvp(model, march, looped, True, directions)
         for row in range(ends[k] + 1, ends[k + 1] + 1):
             load_step(model, march, rows, row, inputs[k])
             if not factor_at_end(model, march, ws, False):
                 return False
-            for d in range(dot.shape[0]):
-                step_jvp(model, march, dot[d], z_dot[d], u_dot[d], varied, d, row)
-        for d in range(size + n_inputs):
-            for i in range(size):
-                end = dot[d, Q, i] if i < n else dot[d, QD, i - n] if i < 2 * n else z_dot[d, i - 2 * n]
-                if d < size:
-                    A[k, i, d] = end
-                else:
-                    B[k, i, d - size] = end
+            step_jvp(model, march, directions, u_dot, varied, row)
+        for i in range(size):
+            end = dot[Q, i] if i < n else dot[QD, i - n] if i < 2 * n else z_dot[i - 2 * n]
+            copy(end[:size], A[k, i])
+            copy(end[size:], B[k, i])
     return True

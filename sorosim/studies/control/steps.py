@@ -12,7 +12,6 @@ from sorosim.analysis.motion.motion import Derivatives, SteppedMotion
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ConvergenceError
 from sorosim.mechanics.kernels import march as codes
-from sorosim.mechanics.kernels.begins import N_VECTORS
 from sorosim.mechanics.kernels.restarted import Feedback, integrate_restarted, linearize_restarted
 from sorosim.mechanics.robot import Robot
 
@@ -26,7 +25,7 @@ class DiscreteMotion(SteppedMotion):
         self.robot, self.n_states, self.n_inputs = robot, 2 * n + n_strains, m
         self._derivatives, size = Derivatives(self.steps), self.n_states
         self._open = Feedback(np.zeros((0, m, size)), np.zeros((0, size)), np.zeros((2, m)))
-        self._room = tuple(np.zeros((size + m, *shape)) for shape in ((N_VECTORS, n), (n_strains,), (m,)))
+        self._room = self.steps.directions(size + m)
         self.rows, self._code = self.steps.rows(0), int(codes.FINISHED)
 
     def state(self, q: Array, qd: Array, strain: Array | None = None) -> Array:
@@ -68,7 +67,7 @@ class DiscreteMotion(SteppedMotion):
         """Derivatives A (N, n_states, n_states) and B (N, n_states, n_actuators) of the steps integrated last."""
         n = self.n_states
         A, B = np.zeros((len(u), n, n)), np.zeros((len(u), n, self.n_inputs))
-        arguments = *self._room, self.steps.no_changes, A, B
+        arguments = self._room, self.steps.no_changes, A, B
         self._derivatives(linearize_restarted, self.rank, self.rows, u, self.steps.ends(len(u)), *arguments)
         return A, B
 

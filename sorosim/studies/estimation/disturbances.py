@@ -34,16 +34,14 @@ class SmoothMotions:
 
     def _elastic_modes(self, U: Array) -> tuple[Array, Array]:
         """Squared frequencies and modes by the stiffness of the start, in the metric of the mass."""
-        X = linalg.solve_triangular(U, linalg.solve_triangular(U, self._stiffness, trans="T").T, trans="T")
-        squares, V = np.linalg.eigh(X)
+        squares, V = np.linalg.eigh(solved(U, solved(U, self._stiffness, True).T, True))
         return squares, V
 
-    def weight(self, q: Array) -> Array:
-        """U of the metric U^T U: the mass, larger in stiff modes by the ratio of their squared frequencies."""
+    def scales(self, q: Array) -> Array:
+        """N of the metric (N N^T)^-1: the mass, larger in stiff modes by the ratio of their squared frequencies."""
         U = mass_weight(self.robot, q, self.free)
         squares, V = self._elastic_modes(U)
-        larger = np.sqrt(np.maximum(1.0, squares / self._lowest))
-        return np.asarray(linalg.qr((larger * V).T @ U, mode="r")[0])
+        return solved(U, V / np.sqrt(np.maximum(1.0, squares / self._lowest)))
 
     def motions(self, q: Array) -> Array:
         """Motions (n_free, 30) nearest to smooth ones of space, those of quadratic polynomials, stiff parts resisting.
@@ -51,45 +49,59 @@ class SmoothMotions:
         Coefficients are independent, so a place x from the centre moves with the covariance (1 + x . x'/L^2)^2, L the
         size of the robot.
         """
-        engine, free, none = self.robot.engine, self.free, np.zeros(self.robot.ndof)
+        engine, none = self.robot.engine, np.zeros(self.robot.ndof)
         inertia = engine.tree.inertia
         g, _, J, _ = engine.jacobians(np.arange(len(inertia)), q, none, False)
         # of a single body its own size: the radius of gyration, half of it on either side
         turning = np.trace(inertia[:, :3, :3], axis1=1, axis2=2).max(initial=0.0) / (self.robot.mass or 1.0)
         size = max(extent(g[:, :3, 3]), float(2.0 * np.sqrt(turning))) or 1.0
-        x = (g[:, :3, 3] - self.robot.centre_of_mass(q)) / size
-        functions, slopes = _quadratics(x)
-        k = functions.shape[1]
-        curl, moved = np.zeros((2, len(x), 3, 3 * k))
+        values, curls = _quadratics((g[:, :3, 3] - self.robot.centre_of_mass(q)) / size)
+        field = np.zeros((len(g), 2, 3, 3, values.shape[1]))  # rotation and velocity, components, axes
+        field[:, 0] = 0.5 / size * curls  # a small part of space turns as a rigid one does
         for axis in range(3):
-            own, i, j = slice(axis * k, (axis + 1) * k), (axis + 1) % 3, (axis + 2) % 3
-            moved[:, axis, own] = functions
-            # half of the curl: a small part of space turns as a rigid one does
-            curl[:, i, own], curl[:, j, own] = 0.5 * slopes[:, j] / size, -0.5 * slopes[:, i] / size
-        Rt = g[:, :3, :3].transpose(0, 2, 1)
-        momentum = inertia @ np.concatenate([Rt @ curl, Rt @ moved], axis=1)
-        force = np.tensordot(J[:, :, free], momentum, ((0, 1), (0, 1)))
-        U = self.weight(q)
-        return self.tangent(q, U, linalg.solve_triangular(U, force, trans="T"))
+            field[:, 1, axis, axis] = values
+        own = g[:, None, :3, :3].transpose(0, 1, 3, 2) @ field.reshape(len(g), 2, 3, -1)
+        momentum = inertia @ own.reshape(len(g), 6, -1)
+        force = J[:, :, self.free].reshape(-1, len(self.free)).T @ momentum.reshape(6 * len(g), -1)
+        N = self.scales(q)
+        return self.closed(q, N, N @ (N.T @ force))
 
-    def tangent(self, q: Array, U: Array, X: Array) -> Array:
-        """U^-1 X (n_free, k), without what would open loops."""
-        if self.robot.n_multipliers:
-            A = self.robot.loop_rows(q).A[:, self.free]
-            rows = linalg.orth(linalg.solve_triangular(U, A.T, trans="T"))
-            X = X - rows @ (rows.T @ X)
-        return np.asarray(linalg.solve_triangular(U, X))
+    def closed(self, q: Array, N: Array, X: Array) -> Array:
+        """X (n_free, k) without what would open loops, nearest in the metric (N N^T)^-1."""
+        if not self.robot.n_multipliers:
+            return X
+        A = self.robot.loop_rows(q).A[:, self.free]
+        opens = A @ N
+        return np.asarray(X - N @ (np.linalg.pinv(opens, max(opens.shape) * np.finfo(float).eps) @ (A @ X)))
+
+
+def solved(R: Array, X: Array, transposed: bool = False) -> Array:
+    """R^-1 X, or R^-T X, of an upper triangular R; what is below its diagonal does not count."""
+    return np.asarray(linalg.lapack.dtrtrs(R, X, trans=int(transposed))[0])
 
 
 def _quadratics(x: Array) -> tuple[Array, Array]:
-    """Functions (n, 10) of places x (n, 3) whose products sum up to (1 + x . x')^2, and their slopes (n, 3, 10)."""
-    n, root = len(x), np.sqrt(2.0)
-    values, slopes = np.zeros((n, 10)), np.zeros((n, 3, 10))
-    values[:, 0] = 1.0
+    """Functions (n, 10) of places x (n, 3) whose products sum up to (1 + x . x')^2, and curls of fields of them.
+
+    curls (n, 3, 3, 10): components, by the axis along which the field is.
+    """
+    one, root = np.ones((len(x), 1)), np.sqrt(2.0)
+    values = np.hstack([one, root * x, x**2, root * x * x[:, [1, 2, 0]]])
+    return values, (np.hstack([one, x]) @ CURLS).reshape(-1, 3, 3, values.shape[1])
+
+
+def _curls() -> Array:
+    """Curls of these fields (4, 90) as linear functions of [1, x]."""
+    slopes, root = np.zeros((4, 3, 10)), np.sqrt(2.0)
     for i in range(3):
-        values[:, 1 + i], slopes[:, i, 1 + i] = root * x[:, i], root
-        values[:, 4 + i], slopes[:, i, 4 + i] = x[:, i] ** 2, 2.0 * x[:, i]
         j = (i + 1) % 3
-        values[:, 7 + i] = root * x[:, i] * x[:, j]
-        slopes[:, i, 7 + i], slopes[:, j, 7 + i] = root * x[:, j], root * x[:, i]
-    return values, slopes
+        slopes[0, i, 1 + i], slopes[1 + i, i, 4 + i] = root, 2.0
+        slopes[1 + j, i, 7 + i] = slopes[1 + i, j, 7 + i] = root
+    curls = np.zeros((4, 3, 3, 10))
+    for axis in range(3):
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        curls[:, i, axis], curls[:, j, axis] = slopes[:, j], -slopes[:, i]
+    return curls.reshape(4, -1)
+
+
+CURLS = _curls()

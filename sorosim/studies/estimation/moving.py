@@ -23,7 +23,7 @@ from sorosim.base.validation import Number
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.parameter import FILE
 from sorosim.mechanics.robot import Robot
-from sorosim.studies.estimation.disturbances import SmoothMotions
+from sorosim.studies.estimation.disturbances import SmoothMotions, solved
 from sorosim.studies.estimation.readings import ReadingErrors
 from sorosim.studies.estimation.unknowns import Unknown
 
@@ -178,17 +178,17 @@ class MovingRobot:
     def along_loops(self, q: Array, qd: Array, root: Array) -> Array:
         """A root of a covariance as loops have it: where rates follow coordinates and both numbers, theirs do."""
         n, free, out = self.n, self.free, root.copy()
-        U, by_q = self.smooth.weight(q), np.zeros((n, root.shape[1]))
+        by_q = np.zeros((n, root.shape[1]))
         by = self._now.by if self._paths else Sensitivities(self.robot, [])
         numbers, k = root[self.at + len(self._inputs) :], len(self._paths)
         if k:
             by_q += closed_coordinates(by, q, free) @ numbers
-        by_q[free] += self.smooth.tangent(q, U, U @ (out[free] - by_q[free]))
+        by_q[free] += self.smooth.closed(q, self.smooth.scales(q), out[free] - by_q[free])
         out[free] = by_q[free]
         follow = closed_rates_by(by, q, qd, qd, free, np.hstack([np.zeros((n, k)), by_q]))
-        U = mass_weight(self.robot, q, free)
+        N = solved(mass_weight(self.robot, q, free), np.eye(len(free)))
         moved = follow[:, k:] + follow[:, :k] @ numbers
-        out[n + free] = self.smooth.tangent(q, U, U @ root[n + free]) + moved[free]
+        out[n + free] = self.smooth.closed(q, N, root[n + free]) + moved[free]
         return out
 
     def random_start(self, state: StepState, far: float, fast: float, unrelaxed: float) -> Array:

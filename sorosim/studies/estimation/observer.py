@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg, special
+from scipy.linalg import lapack
 
 from sorosim.analysis.results.result import InitialState
 from sorosim.base.arrays import Array, Mask
@@ -20,6 +21,7 @@ from sorosim.base.validation import Number, Values, choice, describe, number
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE
 from sorosim.mechanics.engine.prescribed import Prescribed
 from sorosim.mechanics.robot import Robot, check_robot
+from sorosim.studies.estimation.disturbances import solved
 from sorosim.studies.estimation.moving import Belief, MovingRobot, strain_of
 from sorosim.studies.estimation.observation import Observation, ObservedMotion
 from sorosim.studies.estimation.readings import ReadingErrors, is_missing
@@ -39,6 +41,8 @@ IMPROBABLE = 1e-6
 MOST_CORRECTIONS, SETTLED = 8, 1e-3
 # steps to which late readings may belong; steps between a state that is smoothed and the last reading of it
 REMEMBERED, LAG = 50, 20
+# columns that LAPACK eliminates at once
+BLOCK = 32
 
 
 class _Record(NamedTuple):
@@ -369,7 +373,7 @@ class Observer:
         if not counted.any():
             return belief, link, doubtful, innovations
         z, R, _ = self._corrected(given, belief, e, H, counted)
-        root = linalg.solve_triangular(R, belief.root.T, trans="T").T
+        root = solved(R, belief.root.T, True).T
         link = None if link is None else link.updated(z, R)
         return self._moving.closed(belief, x + belief.root @ z, root), link, doubtful, innovations
 
@@ -378,7 +382,7 @@ class Observer:
         out, C = [], H @ belief.root
         for name, rows in readings.rows.items():
             own = C[rows]
-            size = e[rows] @ linalg.solve(np.eye(len(own)) + own @ own.T, e[rows], assume_a="pos")
+            size = e[rows] @ np.linalg.solve(np.eye(len(own)) + own @ own.T, e[rows])
             if special.chdtrc(len(own), size) < IMPROBABLE:
                 out.append(name)
         return out
@@ -390,9 +394,9 @@ class Observer:
         x, z = belief.x, np.zeros(belief.root.shape[1])
         for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
             C, r = H[counted] @ belief.root, e[counted]
-            R = linalg.qr(np.vstack([np.eye(C.shape[1]), C]), mode="r")[0][: C.shape[1]]
+            R = lapack.dtpqrt(0, min(BLOCK, len(z)), np.eye(len(z)), C)[0]  # of [1; C]
             # least |z'|^2 + |r + C (z' - z)|^2
-            after = -linalg.solve_triangular(R, linalg.solve_triangular(R, C.T @ (r - C @ z), trans="T"))
+            after = -solved(R, solved(R, C.T @ (r - C @ z), True))
             done, z = np.abs(after - z).max() < SETTLED, after
             if done or self.method != "iterated":
                 break
