@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from sorosim.base.arrays import Array
+from sorosim.studies.estimation.disturbances import solved
 
 
 class Link(NamedTuple):
@@ -24,7 +24,7 @@ class Link(NamedTuple):
 
     def updated(self, z: Array, R: Array) -> Link:
         """The link to a next state about z with the covariance (R^T R)^-1, R upper triangular."""
-        gain = linalg.solve_triangular(R, self.gain.T, trans="T").T
+        gain = solved(R, self.gain.T, True).T
         return Link(self.shift + self.gain @ z, gain, self.spread)
 
 
@@ -32,14 +32,14 @@ def triangular(root: Array) -> Array:
     """The lower triangular S (n, n) of S S^T = root root^T."""
     n = len(root)
     wide = root if root.shape[1] >= n else np.hstack([root, np.zeros((n, n - root.shape[1]))])
-    return np.asarray(linalg.qr(wide.T, mode="r", check_finite=False)[0][:n].T)
+    return np.asarray(np.linalg.qr(wide.T, mode="r")).T
 
 
 def linked(root: Array) -> tuple[Array, Link]:
     """The lower triangular S of a root (n, n + k) after a step, whose first n columns are of the z before."""
     n, m = root.shape
     both = np.vstack([root, np.eye(n, m)])  # a rotation of the columns changes no covariance
-    out: Array = np.array(linalg.qr(both.T, mode="r", check_finite=False)[0][: 2 * n].T)
+    out: Array = np.asarray(np.linalg.qr(both.T, mode="r")).T
     return out[:n, :n], Link(np.zeros(n), out[n:, :n], out[n:, n:])
 
 
