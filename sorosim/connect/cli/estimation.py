@@ -19,7 +19,7 @@ _READING = (
     "'gauge=0.2'; may come again."
 )
 _TABLE = "A table of readings (CSV) with columns such as u.cable1 [N], arm.x [mm], arm@0.5.z [mm], one row an estimate."
-_UNKNOWN = (
+UNKNOWN = (
     "What is unknown: an input or driven coordinate with its spread, as in cable1=0.1N; a place with a kind of load, "
     "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in "
     "the file; without '=' nothing is known of it; may come again."
@@ -28,24 +28,24 @@ _MOTION = (
     "A table of a motion (CSV): a column t [s] of equal steps, columns u.NAME of commands, held until the next row, "
     "and readings such as arm.x [mm], arm@0.5.z [mm], gyro.w_x; empty cells were not read."
 )
-_PROCESS = (
+PROCESS = (
     "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
     "change velocities; may come again."
 )
-_PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
-_NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
+PRIOR = "Spread of an unknown, as in 'arm.tip=0.05 N', or mean and spread, as in 'cable1=2 N,0.1 N'; may come again."
+NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
 
 
 def estimate(
     robot: opt.RobotArgument,
-    unknown: Annotated[list[str], typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN, show_default=False)],
+    unknown: Annotated[list[str], typer.Option("--unknown", metavar="NAME[=WHAT]", help=UNKNOWN, show_default=False)],
     reading: Annotated[list[str] | None, opt.Assignment("--reading", help=_READING)] = None,
     table: Annotated[
         Path | None,
         typer.Option("--readings", metavar="FILE", help=_TABLE, show_default=False, exists=True, dir_okay=False),
     ] = None,
-    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
-    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
     u: opt.InputOption = None,
     driven: opt.DrivenOption = None,
     changes: opt.SetOption = None,
@@ -148,10 +148,10 @@ def _readings_of(robot: Any, data: Any, k: int) -> dict[Any, list[float | None]]
 def observe(
     robot: opt.RobotArgument,
     table: Annotated[Path, opt.Argument(metavar="TABLE", help=_MOTION)],
-    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN)] = None,
-    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
-    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
-    process: Annotated[list[str] | None, opt.Assignment("--process", help=_PROCESS)] = None,
+    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=UNKNOWN)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
+    process: Annotated[list[str] | None, opt.Assignment("--process", help=PROCESS)] = None,
     position: Annotated[str, opt.Name(help="Spread of places at the start.")] = "1 cm",
     velocity: Annotated[str, opt.Name(help="Spread of velocities at the start.")] = "5 cm/s",
     changes: opt.SetOption = None,
@@ -171,16 +171,7 @@ def observe(
     data = sorosim.Measurements.from_csv(table, places=_places(table), gaps=True).bind(loaded)
     if data.source.t is None:
         raise InputError("TABLE", "a column t [s], of equal steps", "none")
-    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
-    spread = opt.assignments(process, "--process", "'arm.tip=0.1 N'") or {}
-    observer = sorosim.Observer(
-        loaded,
-        data.source.dt,
-        _unknown(unknown or []) or None,
-        spread,
-        noise=_noise(loaded, noise),
-        prior=known or None,
-    )
+    observer = sorosim.Observer(loaded, data.source.dt, **observing(loaded, unknown, noise, prior, process))
     compile_engine(observer.robot)
     rows = [_readings_of(loaded, data, k) for k in range(1, len(data.values))]
     readings = {key: np.array([row[key] for row in rows], dtype=float) for key in rows[0]}
@@ -201,6 +192,17 @@ def observe(
         line(f"left out as improbable: readings at {len(out)} times, first at {next(iter(out)):g} s")
     if output:
         line(f"written: {output}")
+
+
+def observing(
+    robot: Any, unknown: list[str] | None, noise: list[str] | None, prior: list[str] | None, process: list[str] | None
+) -> dict[str, Any]:
+    """Arguments of an observer."""
+    known = {name: _pair(text) for name, text in (opt.assignments(prior, "--prior", "'arm.tip=0.05 N'") or {}).items()}
+    return {
+        "unknown": _unknown(unknown or []) or None, "noise": _noise(robot, noise), "prior": known or None,
+        "process": opt.assignments(process, "--process", "'arm.tip=0.1 N'") or {},
+    }  # fmt: skip
 
 
 def _places(file: Path) -> dict[str, Any] | None:
