@@ -277,6 +277,11 @@ def optimal_control() -> None:
     write(beside(images), "swing_up")
 
 
+def reject_a_push() -> None:
+    """The figure of the example of MPC with an observer."""
+    write_figure(runpy.run_path(str(DOCS.parent / "examples" / "reject_a_push.py"))["figure"], "reject_a_push")
+
+
 def design() -> None:
     """The finger of the page on designs before and after, pulled and pressed."""
     cases = dict(zip(("pull", "press"), robots("design.md"), strict=True))
@@ -449,6 +454,7 @@ if __name__ == "__main__":
     inverse_statics()
     design()
     optimal_control()
+    reject_a_push()
     viscoelastic()
     walk()
     estimation()
