@@ -130,10 +130,9 @@ class MPC:
 
     def _disturb(self, values: Mapping[str, Number]) -> None:
         """Let inputs that are not chosen have these values."""
-        for name, value in values.items():
-            if name not in self._disturbed:
-                raise InputError("disturbance", "inputs that the controller was told of", f"'{name}'",
-                                 nearest(name, self._disturbed))  # fmt: skip
+        if unknown := [name for name in values if name not in self._disturbed]:
+            expected, hint = "inputs that the controller was told of", nearest(unknown[0], self._disturbed)
+            raise InputError("disturbance", expected, f"'{unknown[0]}'", hint)
         numbers = {self._disturbed[name]: input_parameter(self.robot, name).number(name, value)
                    for name, value in values.items()}  # fmt: skip
         for index, x in numbers.items():

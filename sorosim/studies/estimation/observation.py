@@ -64,7 +64,7 @@ class Observation:
 
     @property
     def loads(self) -> dict[str, float]:
-        """Values of unknown loads and strains [SI] by the names of their inputs of `robot`: a `disturbance` of `MPC`."""
+        """Values of unknown loads and strains [SI] by their inputs of `robot`: a `disturbance` of `MPC`."""
         pairs = ((name, input_of(name), x) for name, x in self.values.items())
         return {own: x for name, own, x in pairs if own != name}  # names of the robot's own inputs are names of a file
 
