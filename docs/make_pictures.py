@@ -394,6 +394,7 @@ def catheter_force() -> None:
         )
     shape.plot([], [], color=orange, label="coils")
     push = 250.0 * names["force"]
+    shape.plot([], [], color="black", label="force")
     shape.annotate("", there[-1, [0, 2]] + push[[0, 2]], there[-1, [0, 2]], arrowprops={"arrowstyle": "->", "lw": 1.6})
     shape.set(xlabel="x [mm]", ylabel="z [mm]", title="shape", aspect="equal", xlim=(-4.0, 92.0), ylim=(-5.0, 52.0))
     shape.legend(loc="upper left")

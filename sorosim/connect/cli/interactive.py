@@ -53,9 +53,7 @@ def live(
 
     It needs the extra 'live'. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
-    Example: sorosim live cable_manipulator --speed 0.5
-
-    Example: sorosim live cable_manipulator --observe arm --noise 1mm
+    Example: sorosim live cable_manipulator --speed 0.5 --observe arm --noise 1mm
     """
     import sorosim
     from sorosim.view.interactive.page import require_viser

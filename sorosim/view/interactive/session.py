@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +26,13 @@ from sorosim.analysis.results.result import Equilibrium
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import reporting
 from sorosim.base.errors import InputError, SorosimError, nearest
-from sorosim.base.files_read import noting_files
+from sorosim.base.files_read import noting_files, times_of
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, choice, flag, number, vector
 from sorosim.mechanics.robot import Robot, check_robot
-from sorosim.view.interactive.controls import Controls, extent
+from sorosim.view.interactive.controls import Controls, control_law, extent
 from sorosim.view.interactive.observing import Observing
 from sorosim.view.interactive.pull import Pull
 from sorosim.view.interactive.recording import Recording, pull_load
@@ -86,7 +86,7 @@ class Session:
         self._steps = options  # the method and its options
         chosen = checked(LiveArguments, {"dt": dt, "speed": speed, **options})
         self.dt, self._speed = float(chosen["dt"]), float(chosen["speed"])
-        self._control = _control_law(controller)
+        self._control = control_law(controller)
         self._prescribed = u, driven, bounds or {}
         self._observe = observe
         self._observing: Observing | None = None
@@ -109,7 +109,7 @@ class Session:
         self._published = threading.Condition()
         with noting_files() as files:  # of tables that inputs are taken from
             self._take(check_robot(robot))
-        self._saved_at = _times_of({*watched, *files})
+        self._saved_at = times_of({*watched, *files})
         self._publish()
 
     # -- what anyone may call ------------------------------------------------------------------------------------------
@@ -543,7 +543,7 @@ class Session:
         now = time.monotonic()
         if self._reload is None or now < self._looked + WATCHED:
             return
-        self._looked, saved = now, _times_of(self._saved_at)
+        self._looked, saved = now, times_of(self._saved_at)
         changed = [path.name for path, when in saved.items() if when is not None and when != self._saved_at[path]]
         if not changed:
             return
@@ -560,7 +560,7 @@ class Session:
             except SorosimError as error:
                 self._say(f"not taken: {names}: {error}")
         # while there are mistakes, a file may not have been reached
-        self._saved_at = _times_of(files - saved.keys()) | self._saved_at
+        self._saved_at = times_of(files - saved.keys()) | self._saved_at
 
     def _measure_speed(self, now: float) -> None:
         self._clock = [
@@ -593,27 +593,3 @@ class Session:
 def file_stem(name: str) -> str:
     """The name of a robot as that of a file, with underscores for spaces and what no file system or shell likes."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
-
-
-def _control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:
-    """A controller as a function of t, q and qd."""
-    if controller is None:
-        return None
-    if hasattr(controller, "step"):
-        return lambda t, q, qd: controller.step(q, qd)
-    if not callable(controller):
-        expected = "a function (t, q, qd) -> u, or an object with a method step(q, qd)"
-        raise InputError("controller", expected, type(controller).__name__)
-    return controller  # type: ignore[no-any-return]
-
-
-def _times_of(paths: Iterable[Path]) -> dict[Path, int | None]:
-    """When files were saved [ns], None where there are none."""
-
-    def saved(path: Path) -> int | None:
-        try:
-            return path.stat().st_mtime_ns
-        except OSError:
-            return None
-
-    return {path: saved(path) for path in paths}
