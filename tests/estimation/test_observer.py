@@ -320,7 +320,8 @@ def test_a_table_is_observed(arm, tmp_path, monkeypatch, capsys):
         rows.append(f"{0.01 * k:.2f},1,{cells}")
         state = sim.step([1.0])
     (tmp_path / "seen.csv").write_text("\n".join(rows), encoding="utf-8")
-    words = "arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior arm.tip=0.1N --out seen.h5 --json"
+    words = "arm.yaml seen.csv --noise arm=1mm --noise arm@0.5=2mm --out seen.h5 --json "
+    words += "--unknown arm.tip=force --prior arm.tip=0.1N"
     monkeypatch.setattr(sys, "argv", ["sorosim", "observe", *words.split()])
     with pytest.raises(SystemExit):
         main()

@@ -373,6 +373,33 @@ def test_without_viser_one_line_names_the_extra(monkeypatch):
     assert isinstance(CliRunner().invoke(app, ["live", "pendulum"]).exception, InputError)
 
 
+def test_the_command_takes_what_is_observed(monkeypatch):
+    asked = {}
+
+    class Shown:
+        def __init__(self, *_, **options):
+            asked.update(options)
+            self.session = SimpleNamespace(robot=SimpleNamespace(name="it"))
+            self.url = ""
+
+        def wait(self):
+            pass
+
+    monkeypatch.setattr(sorosim, "live", Shown)
+    words = ["--observe", "arm", "--observe", "arm@0.5", "--noise", "arm=1mm", "--noise", "arm@0.5=2mm"]
+    words += ["--unknown", "arm.tip=force"]
+    texts = ["--prior", "arm.tip=0.2 N", "--process", "motion=1 cm/s"]
+    result = CliRunner().invoke(app, ["live", "cable_manipulator", *words, *texts])
+    assert result.exit_code == 0, result.exception
+    session = Session(sorosim.load("cable_manipulator"), observe=asked["observe"])
+    estimated = session.frame(0.1).estimated
+    assert estimated.places == ("arm", "arm@0.5")
+    assert estimated.names == ("arm.tip.f_x", "arm.tip.f_y", "arm.tip.f_z")
+    assert [float(sd[0]) for sd in session._observing._sd.values()] == [1e-3, 2e-3]
+    CliRunner().invoke(app, ["live", "cable_manipulator"])
+    assert asked["observe"] is None
+
+
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 

@@ -407,7 +407,7 @@ def test_one_search_is_an_equilibrium_on_file(robots, tmp_path):
         ({"targets": {("arm", 1.5): [0, 0, 0]}}, "a fraction of the rod's length from 0 to 1, got 1.5"),
         (
             {"targets": {"arm": [0, 0]}},
-            "targets.arm: expected a position (3,) or a pose (4, 4), got an array of shape (2,)",
+            "a position (3,), a position and a direction (6,) or a pose (4, 4), got an array of shape (2,)",
         ),
         ({"targets": {"arm": [0, np.nan, 0]}}, "targets.arm[1]: expected"),
         ({"targets": {"arm": np.array([0, np.nan, 0])}}, "None in a list of numbers leaves one out"),

@@ -229,7 +229,8 @@ def _pair(text: str) -> Any:
 
 
 def _place(robot: Any, where: str, name: str) -> Any:
-    return name if name in robot.sensor_names or name.endswith(".tip") else frame(where, name)
+    """A sensor or a place, by the name that tables have for it; beside the axis of a rod it has none."""
+    return name if name in robot.sensor_names or ":" not in name else frame(where, name)
 
 
 def _readings(robot: Any, texts: list[str] | None) -> dict[Any, list[Any]]:

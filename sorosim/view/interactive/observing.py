@@ -107,10 +107,16 @@ class Observing:
         if wrong := [key for key in asked if key not in KEYS]:
             raise InputError("observe", f"the keys {', '.join(KEYS)}", f"{wrong[0]!r}", nearest(str(wrong[0]), KEYS))
         given = {key: value for key, value in asked.items() if value is not None}
-        if isinstance(noise := given.get("noise"), Mapping):
-            given["noise"] = noise = {_name(robot, key, "observe.noise"): sd for key, sd in noise.items()}
+        noise: Any = given.get("noise")
         self._start = {key: given.pop(key) for key in AT_START if key in given}
         self.robot, self._keys = robot, _readings_of(robot, given.pop("readings", None))
+        if isinstance(noise, Mapping):  # of places by any of their names
+            at = [key for key in self._keys if key not in robot.sensor_names]
+            named = {place_of(robot, key, "observe.readings"): key for key in at}
+            given["noise"] = noise = {
+                key if key in robot.sensor_names else named.get(place_of(robot, key, "observe.noise"), key): sd
+                for key, sd in noise.items()
+            }
         wanted = amount("observe.dt", given.pop("dt", DT), "time")
         if not wanted > 0.0:
             raise InputError("observe.dt", "a time greater than 0", f"{wanted:g} s")
