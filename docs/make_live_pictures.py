@@ -19,22 +19,32 @@ import sorosim
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
 from helpers.browser import browser, close_notices  # noqa: E402
-from make_pictures import write  # noqa: E402
+from make_pictures import robots, write  # noqa: E402
 
-ROBOT, WIDTH = "cable_manipulator", 840  # pixels
+ROBOT, WIDTH, HEIGHT = "cable_manipulator", 840, 800  # pixels
+# an observer of the arm of docs/estimation.md, made thinner so that bands are seen, by a camera that sees it badly
+THIN = {"links.arm.rod.section.circle.radius": 4e-3, "materials.rubber.young": 6e6, "actuators.pull.tendon.z": 3e-3}
+ARM, OBSERVED = 2, {
+    "readings": ["arm", "arm@0.5"], "noise": "6 mm", "unknown": {"arm.tip": "force"}, "prior": {"arm.tip": "0.2 N"},
+    "process": {"arm.tip": "0.1 N", "motion": "3 cm/s"},
+}  # fmt: skip
 PULLED = (0.0, -0.25, 0.35)  # relative to the size of the robot
 MOVED, PATIENCE = 3.0, 600.0  # s of motion before the picture, s on the clock until it has moved
 
 
-def photograph(name: str) -> Image.Image:
+def photograph(robot: Any, plot: str = "", height: int = HEIGHT, **options: Any) -> Image.Image:
     """The page of a robot that has moved for a while and is pulled at; its plot is filled."""
-    with sorosim.live(name, port=0, block=False) as live, browser() as driver:
+    with sorosim.live(robot, port=0, block=False, **options) as live, browser() as driver:
         session = live.session
+        driver.set_window_size(1280, height)
         driver.get(live.url)
         _wait(lambda: session.state.t > 0.0 and close_notices(driver))
         session.set(**{one.name: one.low + 0.4 * (one.high - one.low) for one in _first(session.controls, 1)})
         session.grab(session.controls.tip)
         _wait(lambda: session.state.pull is not None)
+        if plot:
+            live._page._plotted.value = plot
+            live._page._clear_plot()
         begin, point = session.state.t, session.state.pull[0]
         session.aim(point + session.size * np.array(PULLED))
         _wait(lambda: session.state.t > begin + MOVED or session.state.paused)
@@ -63,8 +73,12 @@ def main() -> None:
     for name in chosen.names:
         photograph(name).save(chosen.to / f"live_{name}.png")
     if not chosen.names:
-        image = photograph(ROBOT)
-        write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), "live")
+        arm = robots("estimation.md")[ARM].with_values(THIN)
+        for file, image in (
+            ("live", photograph(ROBOT)),
+            ("live_observer", photograph(arm, "estimated", 1000, speed=0.25, observe=OBSERVED)),
+        ):
+            write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), file)
 
 
 if __name__ == "__main__":

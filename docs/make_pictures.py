@@ -277,6 +277,11 @@ def optimal_control() -> None:
     write(beside(images), "swing_up")
 
 
+def reject_a_push() -> None:
+    """The figure of the example of MPC with an observer."""
+    write_figure(runpy.run_path(str(DOCS.parent / "examples" / "reject_a_push.py"))["figure"], "reject_a_push")
+
+
 def design() -> None:
     """The finger of the page on designs before and after, pulled and pressed."""
     cases = dict(zip(("pull", "press"), robots("design.md")[:2], strict=True))
@@ -386,6 +391,85 @@ def estimation() -> None:
     plt.close(figure)
 
 
+def catheter_force() -> None:
+    """The catheter of the page on the force at its tip: rendered, its estimates, and what a second coil brings."""
+    text = (DOCS / "how_to" / "find_the_force_at_a_tip.md").read_text(encoding="utf-8")
+    code = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0]
+    names: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        dump = re.findall(r"^```yaml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[0]
+        Path("catheter.yaml").write_text(dump, encoding="utf-8")
+        exec(code, names)
+        est, one, true = names["est"], names["one"], names["true"]
+        true.still("still.png", size=(460, 460), colour="plain", axes=False, title="", zoom=1.15)
+        shown = Image.open("still.png").convert("RGB")
+    figure, (render, shape, force, second) = plt.subplots(1, 4, figsize=(14.5, 3.6), layout="constrained")
+    blue, orange = "#0072b2", "#d55e00"
+    render.imshow(np.asarray(shown))
+    render.axis("off")
+    s = np.linspace(0.0, 1.0, 61)
+    poses = [est.pose("catheter", x) for x in s]
+    line = 1e3 * np.array([g[:3, 3] for g, _ in poses])
+    C = np.array([1e6 * g[:3, :3] @ P[3:, 3:] @ g[:3, :3].T for g, P in poses])
+    across = np.array([g[:3, 2] for g, _ in poses])
+    half = 1.96 * np.sqrt(np.einsum("ni,nij,nj->n", across, C, across))[:, None] * across
+    for side in (line - half, line + half):
+        shape.plot(side[:, 0], side[:, 2], color=blue, linewidth=0.7)
+    shape.fill(*np.vstack([line - half, (line + half)[::-1]])[:, [0, 2]].T, color=blue, alpha=0.2, label="95 %")
+    shape.plot(line[:, 0], line[:, 2], color=blue, label="estimate")
+    there = 1e3 * np.array([true.robot.pose(true.q, "catheter", s=x)[:3, 3] for x in s])
+    shape.plot(there[:, 0], there[:, 2], "--", color="0.2", linewidth=1.0, label="true")
+    for read in names["readings"].values():
+        p, d = 1e3 * np.array(read[:3]), 8.0 * np.array(read[3:])
+        shape.annotate(
+            "", (p + d)[[0, 2]], (p - d)[[0, 2]], arrowprops={"color": orange, "arrowstyle": "->", "lw": 1.6}
+        )
+    shape.plot([], [], color=orange, label="coils")
+    push = 250.0 * names["force"]
+    shape.plot([], [], color="black", label="force")
+    shape.annotate("", there[-1, [0, 2]] + push[[0, 2]], there[-1, [0, 2]], arrowprops={"arrowstyle": "->", "lw": 1.6})
+    shape.set(xlabel="x [mm]", ylabel="z [mm]", title="shape", aspect="equal", xlim=(-4.0, 92.0), ylim=(-5.0, 52.0))
+    shape.legend(loc="upper left")
+    for k, (label, found, colour) in enumerate((("one coil", one, orange), ("two coils", est, blue))):
+        mean, P = found.force("catheter.tip")
+        force.errorbar(
+            np.arange(3) + 0.2 * k - 0.1, 1e3 * mean, yerr=1.96e3 * np.sqrt(np.diag(P)), fmt="o", color=colour,
+            capsize=3.0, label=label,
+        )  # fmt: skip
+    force.plot(np.arange(3), 1e3 * names["force"], "_", color="0.2", markersize=30.0, label="true")
+    force.set_xticks(np.arange(3), ["$f_x$", "$f_y$", "$f_z$"])
+    force.set(ylabel="[mN]", title="force at the tip, 95 %")
+    force.legend()
+    at = np.linspace(0.1, 0.95, 18)
+    for spread, colour in ((0.05, "#009e73"), (0.25, blue), (1.0, orange)):
+        unknown = {**dict.fromkeys(names["commanded"], spread), "catheter.tip": "force"}
+        rows = []
+        for x in at:
+            read = {("catheter", place): _coil(true, place) for place in (1.0, float(x))}
+            found = sorosim.estimate(names["catheter"], read, unknown, names["noise"], names["prior"], true.u[:4])
+            rows.append(np.sqrt(np.trace(found.force("catheter.tip")[1])))
+        alone = sorosim.estimate(
+            names["catheter"], {"catheter": _coil(true, 1.0)}, unknown, names["noise"], names["prior"], true.u[:4]
+        )
+        second.plot(at, 1e3 * np.array(rows), color=colour, label=f"tensions to {spread:g} N")
+        second.axhline(1e3 * np.sqrt(np.trace(alone.force("catheter.tip")[1])), color=colour, linestyle=":")
+    second.set(
+        xlabel="s of the second coil",
+        ylabel="[mN]",
+        title="deviation of the force (dotted: one coil)",
+        ylim=(0.0, None),
+    )
+    second.legend(loc="lower left", fontsize=8.0)
+    write_figure(figure, "catheter_force")
+    plt.close(figure)
+
+
+def _coil(eq: Any, s: float) -> list[float]:
+    """What a coil along a catheter reads without noise."""
+    g = eq.robot.pose(eq.q, "catheter", s=s)
+    return [*g[:3, 3], *g[:3, 0]]
+
+
 def fitting() -> None:
     """The markers of the page on fits, and the arm before and after, seen in the plane in which it bends most."""
     text, arm = (DOCS / "fitting.md").read_text(encoding="utf-8"), robots("fitting.md")[1]
@@ -482,7 +566,9 @@ if __name__ == "__main__":
     design()
     design_motion()
     optimal_control()
+    reject_a_push()
     viscoelastic()
     walk()
     estimation()
+    catheter_force()
     fitting()

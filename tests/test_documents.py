@@ -239,7 +239,7 @@ def test_every_bundled_robot_is_in_the_gallery():
 LONG = {
     "fit_modulus_and_damping", "contact_and_grippers", "closed_chains", "swing_up", "draw_a_letter", "manipulators",
     "free_and_flying", "follow_a_figure_eight", "relax_a_finger", "rigid_chains", "in_water", "touch_three_pins",
-    "pd_control", "buckling", "vibrations",
+    "pd_control", "buckling", "vibrations", "reject_a_push",
 }  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -26,3 +26,15 @@ def noting_files() -> Iterator[set[Path]]:
         yield files
     finally:
         _noted.reset(token)
+
+
+def times_of(paths: Iterable[Path]) -> dict[Path, int | None]:
+    """When files were saved [ns], None where there are none."""
+
+    def saved(path: Path) -> int | None:
+        try:
+            return path.stat().st_mtime_ns
+        except OSError:
+            return None
+
+    return {path: saved(path) for path in paths}

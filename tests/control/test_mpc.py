@@ -119,3 +119,83 @@ def test_bad_input_is_one_error(robot):
         sorosim.MPC(robot, 0.3, 0.02, COST, goal=GOAL).step([1.0], np.zeros(4))
     with pytest.raises(InputError, match="qd: expected finite numbers"):
         sorosim.MPC(robot, 0.3, 0.02, COST, goal=GOAL).step(np.zeros(4), np.full(4, np.nan))
+
+
+# -- disturbances ------------------------------------------------------------------------------------------------------
+
+PUSHED = {
+    "sorosim": 1, "name": "pushed", "gravity": [0, 0, 0],
+    "links": {"cart": {
+        "joint": {"prismatic": {"axis": [1, 0, 0], "damping": "1 N*s/m"}},
+        "body": {"box": {"size": ["10 cm", "10 cm", "10 cm"]}, "mass": "1 kg"},
+    }},
+    "loads": {"wind": {"wrench": {"link": "cart", "force": [1, 0, 0]}}},
+    "actuators": {"motor": {"joint": {"link": "cart"}}, "blow": {"load": "wind"}},
+}  # fmt: skip
+TO_ZERO = {"goal": {"q": 100.0, "qd": 1.0}, "final": {"q": 100.0, "qd": 10.0}, "effort": 1e-4}
+
+
+@pytest.fixture(scope="module")
+def cart():
+    return sorosim.load(PUSHED)
+
+
+def at_the_end(cart, mpc, told):
+    sim = sorosim.Stepper(cart, mpc.dt)
+    state = sim.reset()
+    for _ in range(150):
+        (motor,) = mpc.step(state.q, state.qd, told)
+        state = sim.step([motor, 3.0])
+    return float(state.q[0]), float(motor)
+
+
+def test_a_disturbance_that_is_told_leaves_no_offset(cart):
+    mpc = sorosim.MPC(cart, 0.4, "20 ms", TO_ZERO, {"motor": (-10, 10)}, goal=[0.0], disturbance={"blow": 0.0})
+    off, _ = at_the_end(cart, mpc, None)
+    mpc.reset()
+    rest, motor = at_the_end(cart, mpc, {"blow": 3.0})
+    assert abs(off) > 5e-3
+    # what is left is what effort is spared of: at rest the plan trades 100 q^2 for 1e-4 u^2
+    assert abs(rest) < 0.02 * abs(off)
+    assert motor == pytest.approx(-3.0, rel=1e-2)
+    assert np.ptp(mpc.plan[2][:, 1]) == 0.0
+    assert mpc.plan[2][0, 1] == 3.0
+
+
+def test_a_disturbance_is_an_input_of_known_value_of_the_problem(cart):
+    """The plan is that of optimal control of the cart on which the load acts from its file."""
+    parts = {
+        "loads": {"wind": {"wrench": {"link": "cart", "force": [3, 0, 0]}}},
+        "actuators": {"motor": {"joint": {"link": "cart"}}},
+    }
+    load, cost = sorosim.load(PUSHED | parts), {**TO_ZERO, "effort": {"motor": 1e-4}}
+    mpc = sorosim.MPC(cart, 0.4, "20 ms", cost, goal=[0.0], iterations=50, disturbance={"blow": 3.0})
+    u = mpc.step([0.1], [0.2])
+    oc = sorosim.optimal_control(load, 0.4, "20 ms", cost, goal=[0.0], q0=[0.1], qd0=[0.2], u0=np.zeros((20, 1)))
+    np.testing.assert_allclose(mpc.plan[2][:, 0], oc.u[:, 0], atol=1e-6)
+    assert u.shape == (1,)
+
+
+def test_loads_of_an_observation_are_a_disturbance(cart):
+    obs = sorosim.Observer(cart, "20 ms", {"cart": "force", "blow": None}, prior={"cart": "1 N", "blow": (0.5, 0.1)})
+    found = obs.reset()
+    assert list(found.loads) == ["cart_f_x", "cart_f_y", "cart_f_z"]
+    assert set(found.loads) <= set(obs.robot.actuator_names)
+    mpc = sorosim.MPC(obs.robot, 0.2, "20 ms", TO_ZERO, goal=[0.0], disturbance=found.loads)
+    assert mpc.step(found.q, found.qd, found.loads).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("given", "bounds", "message"),
+    [({"blw": 0}, None, "blow"), ({"blow": 0}, {"blow": (0, 1)}, "a disturbance"), ({"blow": "3 m"}, None, "blow"),
+     ({"blow": 0, "motor": 0}, None, "all of them"), (["blow"], None, "mapping"), ({"blow": np.inf}, None, "blow")],
+)  # fmt: skip
+def test_wrong_disturbances_are_refused(cart, given, bounds, message):
+    with pytest.raises(InputError, match=message):
+        sorosim.MPC(cart, 0.4, "20 ms", TO_ZERO, bounds, goal=[0.0], disturbance=given)
+
+
+def test_a_tick_tells_of_known_disturbances_alone(cart):
+    mpc = sorosim.MPC(cart, 0.4, "20 ms", TO_ZERO, goal=[0.0], disturbance={"blow": 0.0})
+    with pytest.raises(InputError, match="was told of"):
+        mpc.step([0.0], [0.0], {"motor": 1.0})

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from scipy import optimize, stats
+from scipy.spatial.transform import Rotation
 
 import sorosim
 from sorosim.connect.cli.main import main
@@ -79,6 +80,11 @@ CASES = {
         "cable_manipulator", {("arm", 0.5): [0.2, 0.0, -0.05], "arm": np.eye(4)},
         [{"arm": "force per length"}], {("arm", 0.5): "1 mm", "arm": POSE_NOISE}, {"u": [6.0, 0.3, 2.5, 0.5, 0.4]},
         {"arm": {"spread": "1 N/m", "length": "30 cm"}},
+    ),
+    "directions": (
+        "cable_manipulator", {("arm", 0.5): [0.2, 0.0, -0.05, 0.0, 0.6, 0.8], "arm": [0.4, 0, 0, 1, 0, 0]},
+        {"cable1": None, "arm.tip": "wrench", "materials.silicone.young": None, "links.arm.rod.length": None},
+        POSE_NOISE, {"u": [6.0, 0.3, 2.5, 0.5, 0.4]}, None,
     ),
     "strain": (
         "cable_manipulator", {"arm": np.eye(4)}, {"arm": "strain", "cable2": "1 N"}, POSE_NOISE, {"u": [1.0] * 5},
@@ -484,6 +490,51 @@ def test_kinds_and_lengths_by_the_command(tmp_path, capsys, monkeypatch, cantile
     assert told["values"] == pytest.approx(est.values, abs=1e-9)
 
 
+def coil(g):
+    """What a coil along the x axis of a place reads: where it is, and where it points to."""
+    return [*g[:3, 3], *g[:3, 0]]
+
+
+def test_a_direction_is_a_pose_whose_turn_about_it_is_not_known(cantilever):
+    """A pose with a turn of next to no weight tells the same to first order; so errors are small."""
+    noise, unknown, prior = 1e-6, {"arm.tip": "wrench"}, {"arm.tip": [2e-3, 1e-2]}
+    true = at_rest(cantilever, [1e-4, 3e-4, -2e-4, 1e-3, -2e-3, 3e-3], "wrench")
+    random = np.random.default_rng(1)
+    g = true.robot.pose(true.q, "arm")
+    g[:3, :3] = g[:3, :3] @ Rotation.from_rotvec(noise * random.standard_normal(3)).as_matrix()
+    g[:3, 3] += noise * random.standard_normal(3)
+    C = noise**2 * np.diag([1e8, 1.0, 1.0, 1.0, 1.0, 1.0])
+    pose = sorosim.estimate(cantilever, {"arm": g}, unknown, C, prior)
+    axis = sorosim.estimate(cantilever, {"arm": coil(g)}, unknown, [noise, noise], prior)
+    sd = np.sqrt(np.diag(pose.covariance))
+    # a turn that is uncertain by 1e-2 of a radian turns the others by as much of them
+    np.testing.assert_allclose(axis.mean, pose.mean, atol=2e-2 * sd.max(), rtol=0.0)
+    np.testing.assert_allclose(axis.covariance / np.outer(sd, sd), pose.covariance / np.outer(sd, sd), atol=2e-2)
+    assert axis.outputs == ("arm.tilt_1", "arm.tilt_2", "arm.x", "arm.y", "arm.z")
+
+
+def test_a_coil_does_not_tell_the_turn_about_it(cantilever):
+    true = at_rest(cantilever, [0.01, 0.02, -0.01, 0.0, 0.0, 0.0], "wrench")
+    g = true.robot.pose(true.q, "arm")
+    for angle in (0.0, 2.0):
+        turned = g.copy()
+        turned[:3, :3] = g[:3, :3] @ Rotation.from_rotvec([angle, 0.0, 0.0]).as_matrix()
+        est = sorosim.estimate(cantilever, {"arm": coil(turned)}, {"arm.tip": "moment"}, POSE_NOISE)
+        # bent by 3 rad per N m, the axis of the tip is that of the moment about x to first order
+        assert est.cost < 1e-8
+    straight = sorosim.estimate(cantilever, {"arm": [0.5, 0, 0, 1, 0, 0]}, {"arm.tip": "moment"}, POSE_NOISE)
+    assert straight.identifiable == {"arm.tip.m_x": False, "arm.tip.m_y": True, "arm.tip.m_z": True}
+
+
+def test_a_direction_that_was_not_read_leaves_a_position(cantilever):
+    force, prior = {"arm.tip": "force"}, {"arm.tip": "1 N"}
+    place = [0.5, 0.0, 0.002]
+    one = sorosim.estimate(cantilever, {"arm": [*place, None, None, None]}, force, "1 mm", prior)
+    np.testing.assert_array_equal(one.mean, sorosim.estimate(cantilever, {"arm": place}, force, "1 mm", prior).mean)
+    estimator = Estimator(cantilever, {"arm": [*place, 1.0, 0.0, 0.0]}, force, POSE_NOISE, prior)
+    assert len(estimator.solve().noise) == 5
+
+
 def test_entries_that_were_not_read(cantilever):
     some = sorosim.estimate(
         cantilever, {"arm": [None, None, "2 mm"]}, {"arm.tip": "force"}, "1 mm", {"arm.tip": "0.1 N"}
@@ -703,6 +754,11 @@ WRONG = {  # readings, unknown, noise, prior; what the message says
     "twice": (({"arm@0.5": [0.2, 0, 0], ("arm", 0.5): [0.2, 0, 0]}, FORCE), "arm@0.5' twice.*'arm@0.5#2'"),
     "a gauge of six": (({"gauge": [1.0, 2.0]}, FORCE), "6 numbers: torsion"),
     "a wrench by one number": ((AT, {"arm.tip": "wrench"}, 1e-3, {"arm.tip": 1.0}), "two numbers"),
+    "a long direction": (({"arm": [0.5, 0, 0, 2, 0, 0]}, FORCE, POSE_NOISE), "direction of length 1.*of length 2"),
+    "a part of a direction": (({"arm": [0.5, 0, 0, 1, None, 0]}, FORCE, POSE_NOISE), "a part of them"),
+    "no position": (({"arm": [None, None, None, 1, 0, 0]}, FORCE, POSE_NOISE), "a part of them"),
+    "two tilts": (({"arm": [0.5, 0, 0, 1, 0, 0]}, FORCE, [0.1, 0.2, 1e-3, 1e-3, 1e-3]), "one angle"),
+    "a length of a direction": (({"arm": [0.5, 0, 0, 1, 0, 0]}, FORCE, "1 mm"), "of angle and length"),
     "a free coordinate": ((AT, {"arm.torsion[0]": "1 deg"}), "a coordinate that is driven"),
 }  # fmt: skip
 

@@ -95,6 +95,23 @@ loads:
       stiffness: 1e5 N/m^1.5
 """
 
+# a catheter with four tendons and two coils of five degrees of freedom, all known so well that it bends linearly
+CATHETER = """
+sorosim: 1
+name: catheter
+gravity: [0, 0, 0]
+materials:
+  shaft: {young: 200 MPa, poisson: 0.4, density: 1200 kg/m^3}
+links:
+  catheter:
+    rod: {length: 100 mm, section: {circle: {radius: 1.2 mm}}, material: shaft, strain: {torsion: 1, bending: 6}}
+actuators:
+  up: {tendon: {rod: catheter, y: 0, z: 0.9 mm}}
+  left: {tendon: {rod: catheter, y: 0.9 mm, z: 0}}
+  down: {tendon: {rod: catheter, y: 0, z: -0.9 mm}}
+  right: {tendon: {rod: catheter, y: -0.9 mm, z: 0}}
+"""
+
 
 def platform():
     robot = load_text(PLATFORM, "platform.yaml")
@@ -130,7 +147,14 @@ def fibre():
     return load_text(FIBRE, "fibre.yaml"), readings, {"arm": "force per length"}, None, prior, {}
 
 
-SETTINGS = {one.__name__: one for one in (tendon_rod, platform, tubes, contact, fibre)}
+def coils():
+    robot, straight = load_text(CATHETER, "catheter.yaml"), [0.1, 0.0, 0.0, 1.0, 0.0, 0.0]
+    unknown = {**dict.fromkeys(robot.actuator_names, "0.05 N"), "catheter.tip": "force"}
+    places, u = {"catheter": straight, ("catheter", 0.6): straight}, [4.0, 2.5, 1.0, 1.0]
+    return robot, places, unknown, ["0.15 deg", "0.15 mm"], {"catheter.tip": "0.01 N"}, {"u": u}
+
+
+SETTINGS = {one.__name__: one for one in (tendon_rod, platform, tubes, contact, fibre, coils)}
 
 
 def drawn(estimator, random):
@@ -143,6 +167,13 @@ def drawn(estimator, random):
     eq = sorosim.statics(robot, equilibria.system.u.copy(), driven=equilibria.driven, q0=q, stable=False)
     measured = eq.measure()
     for key, before in equilibria._given.items():
+        if key not in measured and len(before) == 6:
+            link, s = key if isinstance(key, tuple) else (key, 1.0)
+            g, tilt = robot.pose(q, link, s=s), [next(sd), next(sd)] * random.standard_normal(2)
+            axis = g[:3, 0] + g[:3, 1:3] @ tilt
+            place = g[:3, 3] + [next(sd), next(sd), next(sd)] * random.standard_normal(3)
+            read[key] = [*place, *(axis / np.linalg.norm(axis))]
+            continue
         ideal = measured[key] if key in measured else position(robot, q, key)
         read[key] = [None if old is None else float(x + next(sd) * random.standard_normal())
                      for x, old in zip(ideal, before, strict=True)]  # fmt: skip

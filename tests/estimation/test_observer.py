@@ -631,7 +631,7 @@ def test_a_table_is_observed(arm, tmp_path, monkeypatch, capsys):
         state = sim.step([1.0])
     (tmp_path / "seen.csv").write_text("\n".join(rows), encoding="utf-8")
     told = told_by(monkeypatch, capsys)
-    words = "arm.yaml seen.csv --noise 1mm --unknown arm.tip=force --prior arm.tip=0.1N"
+    words = "arm.yaml seen.csv --noise arm=1mm --noise arm@0.5=2mm --unknown arm.tip=force --prior arm.tip=0.1N"
     found = json.loads(told(f"observe {words} --out seen.h5 --json"))
     assert found["t"] == pytest.approx([0.01 * k for k in range(12)])
     assert np.abs(found["values"]["arm.tip.f_y"]).max() < 0.02

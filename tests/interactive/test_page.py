@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from helpers.browser import browser, close_notices, has_browser
 from numpy.testing import assert_allclose
+from scipy.stats import chi2
 from typer.testing import CliRunner
 
 import sorosim
@@ -74,6 +75,54 @@ def test_rods_of_one_look_are_one_mesh_with_their_own_triangles(page):
     expected = np.concatenate([part.faces for part in geometry.parts if part.kind != "body"])
     assert sorted(found) == sorted(expected.tolist())
     assert len(page._scene._soft) == len({(mesh.color, mesh.opacity) for mesh, _ in page._scene._soft})
+
+
+@pytest.fixture
+def observed():
+    observe = {"readings": ["arm"], "noise": "2 mm", "unknown": {"arm.tip": "force"}, "prior": {"arm.tip": "1 N"}}
+    page = Page(Session(sorosim.load("cable_manipulator"), observe=observe), "127.0.0.1", 0)
+    page._stopping.set()
+    page._thread.join()
+    yield page
+    page._server.stop()
+
+
+def test_an_estimate_is_drawn_beside_the_robot_with_its_ellipsoids(observed):
+    state = shown(observed, 0.1)
+    drawn, seen = observed._scene._estimate, state.estimated.seen
+    robot = observed._scene.visual.geometry.at(seen.q).points[drawn._points]
+    assert_allclose(drawn._robot.vertices, robot, atol=1e-6)
+    points = np.asarray(drawn._band.vertices, dtype=float).reshape(len(drawn._places), -1, 3)
+    for (link, s), ball in zip(drawn._places, points, strict=True):
+        g, C = seen.pose(link, s)
+        R = g[:3, :3]
+        away = ball - g[:3, 3]
+        if np.linalg.cond(C[3:, 3:]) < 1e8:  # else it is flat, and rounding of single precision fills it
+            level = np.einsum("ni,ij,nj->n", away, np.linalg.inv(R @ C[3:, 3:] @ R.T), away)
+            assert_allclose(level, chi2.ppf(0.95, 3), rtol=0.02)
+    assert "arm.tip.f_z" in observed._estimate["text"].content
+    assert "mm off" in observed._estimate["text"].content
+    observed._estimate["band"].value = False
+    shown(observed)
+    assert drawn._robot.visible
+    assert not drawn._band.visible
+
+
+def test_boxes_switch_the_observer_and_its_readings(observed):
+    reads, on = observed._estimate["reads"], observed._estimate["on"]
+    change = observed._called(observed.session.read, True)
+    change(event(False))
+    shown(observed, 0.04)
+    assert not reads.value
+    assert "no reading arrives" in observed._estimate["text"].content
+    observed._called(observed.session.observe, True)(event(False))
+    shown(observed, 0.04)
+    assert not on.value
+    assert not observed._scene._estimate._robot.visible
+    observed._plotted.value = "estimated"
+    observed._clear_plot()
+    shown(observed, 0.04)
+    assert len(observed._chart.data) == 4
 
 
 @pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere", "puma560"], indirect=True)
@@ -322,6 +371,33 @@ def test_without_viser_one_line_names_the_extra(monkeypatch):
     with pytest.raises(InputError, match=r"pip install 'sorosim\[live\]'"):
         sorosim.live("pendulum", block=False)
     assert isinstance(CliRunner().invoke(app, ["live", "pendulum"]).exception, InputError)
+
+
+def test_the_command_takes_what_is_observed(monkeypatch):
+    asked = {}
+
+    class Shown:
+        def __init__(self, *_, **options):
+            asked.update(options)
+            self.session = SimpleNamespace(robot=SimpleNamespace(name="it"))
+            self.url = ""
+
+        def wait(self):
+            pass
+
+    monkeypatch.setattr(sorosim, "live", Shown)
+    words = ["--observe", "arm", "--observe", "arm@0.5", "--noise", "arm=1mm", "--noise", "arm@0.5=2mm"]
+    words += ["--unknown", "arm.tip=force"]
+    texts = ["--prior", "arm.tip=0.2 N", "--process", "motion=1 cm/s"]
+    result = CliRunner().invoke(app, ["live", "cable_manipulator", *words, *texts])
+    assert result.exit_code == 0, result.exception
+    session = Session(sorosim.load("cable_manipulator"), observe=asked["observe"])
+    estimated = session.frame(0.1).estimated
+    assert estimated.places == ("arm", "arm@0.5")
+    assert estimated.names == ("arm.tip.f_x", "arm.tip.f_y", "arm.tip.f_z")
+    assert [float(sd[0]) for sd in session._observing._sd.values()] == [1e-3, 2e-3]
+    CliRunner().invoke(app, ["live", "cable_manipulator"])
+    assert asked["observe"] is None
 
 
 # -- in a browser ------------------------------------------------------------------------------------------------------

@@ -4,14 +4,17 @@ import os
 import time
 import warnings
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.transform import Rotation
+from scipy.stats import chi2
 
 import sorosim
 from sorosim.analysis.results.result import Equilibrium, Run
-from sorosim.base.errors import InputError, ModelError
+from sorosim.base.errors import ConvergenceError, InputError, ModelError
 from sorosim.base.files_read import noting_files
 from sorosim.mechanics.kernels.exchange import tree_exchange
 from sorosim.mechanics.kernels.kinematics import forward_sweep, read_jacobians, read_poses
@@ -588,3 +591,133 @@ def test_sliders_of_servos_go_from_stop_to_stop_and_others_where_they_are_asked_
 def test_mistakes_are_refused_at_once(session, call, error, words):
     with pytest.raises(error, match=words):
         call(session)
+
+
+# -- an observer beside it ---------------------------------------------------------------------------------------------
+
+OBSERVED = {
+    "readings": ["finger", "finger@0.5"], "noise": "0.2 mm", "unknown": {"finger.tip": "force"},
+    "prior": {"finger.tip": "0.2 N"}, "process": {"finger.tip": "0.3 N", "motion": "1 cm/s"},
+}  # fmt: skip
+
+
+@pytest.fixture
+def observed(robot):
+    return Session(robot, observe=OBSERVED)
+
+
+def test_an_observer_tells_the_pull_that_it_is_not_told(observed):
+    state = pulled(observed, (0.0, 0.02, 0.03), 1.0)
+    state = observed.frame(1.0)
+    seen, force = state.estimated.seen, state.pull[2]
+    assert np.linalg.norm(force[1:]) > 0.05  # N: else this would say nothing
+    for name, known in zip(("f_y", "f_z"), force[1:], strict=True):
+        sd = seen.standard_deviations[f"finger.tip.{name}"]
+        assert sd < 0.2  # of the prior
+        assert abs(seen.values[f"finger.tip.{name}"] - known) < 4.0 * sd
+    for off, reach in state.estimated.off(state.q).values():
+        assert off < 1.5 * reach < 1.5e-3
+    assert set(state.estimated.off(state.q)) == {"finger", "finger@0.5"}
+
+
+def test_a_band_grows_while_no_readings_arrive(observed):
+    before = observed.frame(0.2)
+    observed.read(False)
+    without = observed.frame(0.2)
+    observed.read()
+    after = observed.frame(0.2)
+    reach = [state.estimated.off(state.q)["finger"][1] for state in (before, without, after)]
+    assert reach[1] > 2.0 * max(reach[0], reach[2])
+    assert [state.estimated.reads for state in (before, without, after)] == [True, False, True]
+
+
+def test_an_observer_can_be_off_and_knows_no_equilibria(observed):
+    observed.observe(False)
+    off = observed.frame(0.1)
+    observed.observe()
+    on = observed.frame(0.0)
+    assert off.estimated.seen is None
+    assert not off.estimated.on
+    assert on.estimated.seen.t == on.t
+    observed.set_mode(STATICS)
+    assert observed.frame(0.1).estimated.seen is None
+    observed.set_mode(MOTION)
+    assert observed.frame(0.0).estimated.seen is not None
+
+
+@pytest.mark.parametrize("error", [ConvergenceError("no step"), RuntimeError("odd")])
+def test_a_motion_goes_on_where_its_observer_fails(observed, monkeypatch, capsys, error):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(observed._observing.observer, "step", fails)
+    state = observed.frame(0.1)
+    assert state.t == pytest.approx(0.1)
+    assert state.estimated.seen is None
+    assert str(error) in state.estimated.message
+    assert not state.message
+    monkeypatch.undo()
+    observed.reset()
+    assert observed.frame(0.1).estimated.seen is not None
+
+
+def test_gravity_is_that_of_the_observer(observed):
+    observed.set_gravity([0.0, 0.0, 4.0])
+    state = observed.frame(0.4)
+    values, sd = state.estimated.seen.values, state.estimated.seen.standard_deviations
+    assert all(abs(x) < 4.0 * sd[name] for name, x in values.items())
+
+
+def test_an_observer_says_that_it_does_not_follow_driven_coordinates(tmp_path):
+    path = tmp_path / "driven.yaml"
+    path.write_text(FINGER.replace("joint: fixed", "joint: {prismatic: {axis: [0, 0, 1]}}").replace(
+        "simulate: {t_end: 2,", "simulate: {t_end: 2, driven: {finger: 0},"))  # fmt: skip
+    session = Session(sorosim.load(path), observe=OBSERVED)
+    assert session.frame(0.1).estimated.seen is not None
+    name = next(name for name, one in session.controls.all.items() if one.is_driven)
+    session.set(**{name: "2 cm"})
+    state = session.frame(0.1)
+    assert state.estimated.seen is None
+    assert "driven" in state.estimated.message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [({"readings": ["thumb"]}, "thumb"), ({}, "sensors in the file, or places"), ({"reading": ["finger"]}, "readings"),
+     ({"readings": ["finger"]}, "standard deviation"), ({"readings": ["finger"], "noise": {"finger@0.5": 1e-3}}, "0.5"),
+     ({"readings": ["finger"], "noise": {"finger": np.eye(3)}}, "a covariance"), ({"dt": 0}, "greater than 0"),
+     ({"readings": "finger", "noise": 1e-3, "unknown": {"finger.tip": "force"}}, "what is known of it")],
+)  # fmt: skip
+def test_observers_that_cannot_be_are_refused_at_once(robot, given, message):
+    with pytest.raises(InputError, match=message):
+        Session(robot, observe={"readings": None, **given} if "dt" not in given else {**OBSERVED, **given})
+
+
+def test_readings_have_the_noise_that_is_declared(tmp_path):
+    path = tmp_path / "sensed.yaml"
+    noise = [1e-3, 2e-3, 3e-3, 0.01, 0.02, 0.03]
+    path.write_text(f"{FINGER}sensors:\n  coil: {{pose: {{link: finger}}, noise: {noise}, rate: 25 Hz}}\n"
+                    "  bend: {strain: {link: finger, s: 0.5}, noise: 0.5, bias: 0.1}\n")  # fmt: skip
+    watch = Session(sorosim.load(path), observe={"noise": None})._observing
+    n, z = 400, []
+    robot, q = watch.robot, 0.3 * np.arange(1.0, watch.robot.ndof + 1.0)
+    true = robot.measure(q)
+    for _ in range(n):
+        coil, bend = watch._noisy("coil", true["coil"]), watch._noisy("bend", true["bend"])
+        turn = Rotation.from_quat(true["coil"][3:], scalar_first=True).inv() * Rotation.from_quat(
+            coil[3:], scalar_first=True
+        )
+        z.append(np.concatenate([
+            (coil[:3] - true["coil"][:3]) / noise[:3], turn.as_rotvec() / noise[3:], (bend - true["bend"] - 0.1) / 0.5
+        ]))  # fmt: skip
+    squares = (np.array(z) ** 2).sum(axis=0)
+    low, high = chi2.ppf([1e-6, 1.0 - 1e-6], n)
+    assert (squares > low).all()
+    assert (squares < high).all()
+    state = Session(sorosim.load(path), observe={}).frame(0.2).estimated
+    assert state.seen is not None
+    times = 0.02 * np.arange(1, 11)
+    read = [set(watch._read(robot, SimpleNamespace(t=t, q=robot.initial_q, qd=np.zeros(robot.ndof), u=None)))
+            for t in times]  # fmt: skip
+    assert [k for k, names in enumerate(read) if "coil" in names] == [1, 3, 5, 7, 9]
+    assert all("bend" in names for names in read)

@@ -1,5 +1,6 @@
 """Inverse statics: derivatives against differences, targets that are known to be reachable, a second optimiser."""
 
+import re
 import warnings
 from dataclasses import replace
 from itertools import islice
@@ -130,6 +131,22 @@ def test_pose_of_a_plate_on_loops(robots):
         again = sorosim.statics(robot, found.u, q0=found.q, stable=False)
         assert np.abs(robot.pose(again.q, "plate") - robot.pose(eq.q, "plate")).max() <= 1e-7
         assert max(map(max, robot.loop_gaps(found.q).values())) <= 1e-9
+
+
+def test_a_direction_leaves_the_turn_about_it_free(robots):
+    robot = robots["ur5_with_soft_gripper"]
+    names = ["shoulder", "upper_arm", "forearm", "wrist1", "wrist2", "wrist3"]
+    middle = {name: float(robot.description.statics["driven"][name]) for name in names}
+    g = robot.pose(sorosim.statics(robot, driven={**middle, "forearm": middle["forearm"] + 0.2}).q, "palm")
+    bounds = {name: (x - 1.0, x + 1.0) for name, x in middle.items()}
+    found = sorosim.inverse(robot, {"palm": [*g[:3, 3], *g[:3, 0]]}, free=names, bounds=bounds)
+    reached = robot.pose(found.q, "palm")
+    assert found.reached
+    assert np.abs(reached[:3, 3] - g[:3, 3]).max() <= 1e-7
+    assert np.abs(reached[:3, 0] - g[:3, 0]).max() <= 1e-7
+    far = sorosim.inverse(robot, {"palm": [5.0, 0.0, 0.0, 0.0, 0.0, 1.0]}, free=names, bounds=bounds)
+    assert not far.reached
+    assert re.search(r"palm misses by [\d.]+ m and [\d.e-]+ rad", far.message)
 
 
 def test_heights_of_a_plate_by_chambers_in_its_pillars():
@@ -390,7 +407,7 @@ def test_one_search_is_an_equilibrium_on_file(robots, tmp_path):
         ({"targets": {("arm", 1.5): [0, 0, 0]}}, "a fraction of the rod's length from 0 to 1, got 1.5"),
         (
             {"targets": {"arm": [0, 0]}},
-            "targets.arm: expected a position (3,) or a pose (4, 4), got an array of shape (2,)",
+            "a position (3,), a position and a direction (6,) or a pose (4, 4), got an array of shape (2,)",
         ),
         ({"targets": {"arm": [0, np.nan, 0]}}, "targets.arm[1]: expected"),
         ({"targets": {"arm": np.array([0, np.nan, 0])}}, "None in a list of numbers leaves one out"),

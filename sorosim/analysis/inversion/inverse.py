@@ -33,8 +33,9 @@ def inverse(
     robot : Robot
     targets : mapping of place or sensor to value
         A place is a link (the tip of a rod, the frame of a body), (link, s), a frame of a link ("link.frame"), or an
-        `Anchor`; its value a position (3,) [m] or a pose (4, 4) in the world. A sensor's value is what it shall read.
-        None in a list leaves an entry out, such as [None, None, "20 cm"].
+        `Anchor`; its value a position (3,) [m], a position and the direction of its x axis (6,), or a pose (4, 4) in
+        the world. A sensor's value is what it shall read. None in a list leaves an entry out, such as
+        [None, None, "20 cm"].
     bounds, free, q0
         As in `InverseSolver`.
     **options

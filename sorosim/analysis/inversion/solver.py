@@ -514,7 +514,7 @@ class InverseSolver:
         """An error of a target in words."""
         if key in self.robot.sensor_names:
             return f"{np.abs(error).max():.3g}"
-        angle = f" and {np.linalg.norm(error[:3]):.3g} rad" if len(error) == 6 else ""
+        angle = f" and {np.linalg.norm(error[:-3]):.3g} rad" if len(error) > 3 else ""
         return f"{np.linalg.norm(error[-3:]):.3g} m{angle}"
 
 

@@ -13,12 +13,14 @@ from sorosim.base.errors import InputError
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import describe
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
-from sorosim.mechanics.kernels.frame_errors import ERROR_ROW, frame_errors
+from sorosim.mechanics.kernels.frame_errors import AXIS, ERROR_ROW, POSE, POSITION, frame_errors
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.state import State
 
-POSITION, POSE, READING = range(3)
-ORTHONORMAL = 1e-6
+READING = 3
+ORTHONORMAL, UNIT = 1e-6, 0.1
+# of a position and a direction
+PLACE_AND_DIRECTION = ("length",) * 3 + ("number",) * 3
 
 
 class StaticState(NamedTuple):
@@ -42,7 +44,7 @@ class Targets:
     frames : LinkFrames
         The places.
     layout : list of (kind, entries)
-        Of each of them: POSITION, POSE or READING, and which entries count.
+        Of each of them: POSITION, POSE, AXIS or READING, and which entries count.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class Targets:
         # the state of the last call; poses and Jacobians of its frames, readings and their derivatives
         self._reached: tuple[StaticState, Array, Array, dict[Any, tuple[Array, Array]]] | None = None
         n = len(framed)
-        self._goal, self._is_pose = np.tile(np.eye(4), (n, 1, 1)), np.zeros(n, dtype=bool)
+        self._goal, self._kind = np.tile(np.eye(4), (n, 1, 1)), np.zeros(n, dtype=np.int64)
         self.layout: list[tuple[int, tuple[int, ...]]] = []
         self.set(targets)
 
@@ -105,8 +107,8 @@ class Targets:
         for key, rows, (kind, chosen) in zip(self.keys, self._rows, layout, strict=True):
             if kind == READING:
                 continue
-            k, components = self._frame_of[key], np.array(chosen) + (3 if kind == POSITION else 0)
-            self._is_pose[k] = kind == POSE
+            k, components = self._frame_of[key], np.array(chosen) + {POSITION: 3, POSE: 0, AXIS: 1}[kind]
+            self._kind[k] = kind
             self.scale[rows] = self._weights[key] / np.where(components < 3, 1.0, self.extent)
             index += [(k, component, row) for row, component in enumerate(components.tolist(), rows.start)]
         self._index = table(ERROR_ROW, index)
@@ -123,17 +125,39 @@ class Targets:
                 expected = f"{len(channels)} numbers: {', '.join(name for name, _ in channels)}"
                 raise InputError(where, expected, f"an array of shape {reading.shape}")
             return READING, reading, _given(reading)
+        is_list = isinstance(value, list | tuple | np.ndarray) and len(value) == 6
+        if is_list and not any(isinstance(x, list | tuple | np.ndarray) for x in value):
+            return self._axis(where, value)
         g = self._values(where, value, ["length"] * 3)
         if g.shape == (3,):
             return POSITION, g, _given(g)
         if g.shape != (4, 4):
-            raise InputError(where, "a position (3,) or a pose (4, 4)", f"an array of shape {g.shape}")
+            expected = "a position (3,), a position and a direction (6,) or a pose (4, 4)"
+            raise InputError(where, expected, f"an array of shape {g.shape}")
         R = g[:3, :3]
         if not (np.abs(R.T @ R - np.eye(3)).max() < ORTHONORMAL and np.linalg.det(R) > 0.0):
             raise InputError(where, "a pose, whose upper left part is a rotation", "another matrix")
         if np.abs(g[3] - [0.0, 0.0, 0.0, 1.0]).max() > 0.0:
             raise InputError(where, "a pose, whose last row is 0, 0, 0, 1", f"{g[3]}")
         return POSE, g, (0, 1, 2, 3, 4, 5)
+
+    def _axis(self, where: str, value: Any) -> tuple[int, Array, tuple[int, ...]]:
+        """A position and the direction of the x axis, None where that does not count."""
+        numbers = self._values(where, value, list(PLACE_AND_DIRECTION))
+        p, d = numbers[:3], numbers[3:]
+        if np.isnan(d).all():
+            return POSITION, p, _given(p)
+        length = float(np.linalg.norm(d))
+        if np.isnan(p).any() or not abs(length - 1.0) < UNIT:
+            got = "a part of them" if np.isnan(numbers).any() else f"one of length {length:g}"
+            raise InputError(where, "a position and a direction of length 1, or None for it", got)
+        g: Array = np.eye(4)
+        x = d / length
+        least = np.eye(3)[int(np.argmin(np.abs(x)))]
+        y = np.cross(x, least)
+        g[:3, 0], g[:3, 1] = x, y / np.linalg.norm(y)
+        g[:3, 2], g[:3, 3] = np.cross(x, g[:3, 1]), p
+        return AXIS, g, (0, 1, 2, 3, 4)
 
     @staticmethod
     def _values(where: str, value: Any, dimensions: list[str]) -> Array:
@@ -167,7 +191,7 @@ class Targets:
             self._reached = state, g, J, readings
         _, g, J, readings = self._reached
         errors, slopes = np.empty(len(self.scale)), np.empty((len(self.scale), state.q_by.shape[1]))
-        frame_errors(self._goal, self._is_pose, self._index, self.scale, g, J, state.q_by, errors, slopes)
+        frame_errors(self._goal, self._kind, self._index, self.scale, g, J, state.q_by, errors, slopes)
         for key, rows, chosen, wanted in self._readings:
             reading, slope = readings[key]
             errors[rows] = self.scale[rows] * (reading[list(chosen)] - wanted)
@@ -178,7 +202,7 @@ class Targets:
         """Derivatives (n_rows, n) of the errors of places that move by twists (n_frames, 6, n) in their own axes."""
         out, n = np.zeros((len(self.scale), twists.shape[2])), twists.shape[2]
         unit, g = np.asfortranarray(np.eye(n)), self.frames.poses(q)
-        frame_errors(self._goal, self._is_pose, self._index, self.scale, g, twists, unit, np.empty(len(out)), out)
+        frame_errors(self._goal, self._kind, self._index, self.scale, g, twists, unit, np.empty(len(out)), out)
         return out
 
     @property

@@ -19,7 +19,7 @@ _READING = (
     "'gauge=0.2'; 'arm#2' is another reading of a place; may come again."
 )
 _TABLE = "A table of readings (CSV) with columns such as u.cable1 [N], arm.x [mm], arm@0.5.z [mm], one row an estimate."
-_UNKNOWN = (
+UNKNOWN = (
     "What is unknown: an input or driven coordinate with its spread, as in cable1=0.1N; a place with a kind of load, "
     "as in arm.tip=force (or moment, wrench); a rod with 'force per length', 'moment per length' or strain; a path in "
     "the file; several kinds with commas, as in 'arm=strain, force per length'; without '=' nothing is known of "
@@ -30,29 +30,29 @@ _MOTION = (
     "driven.NAME of driven coordinates, through which a cubic spline leads, and readings such as arm.x [mm], "
     "arm@0.5.z [mm], gyro.w_x; empty cells were not read."
 )
-_PROCESS = (
+PROCESS = (
     "How far what is unknown may go in a second, as in 'arm.tip=0.1 N'; 'motion=2 cm/s': how far random accelerations "
     "change velocities; may come again."
 )
-_PRIOR = (
+PRIOR = (
     "Spread of an unknown, as in 'arm.tip=0.05 N', mean and spread, as in 'cable1=2 N,0.1 N', or a mapping, as in "
     "'arm={spread: 5 N/m, length: 20 cm}', of several kinds {strain: ..., force per length: ...}; may come again."
 )
 _HOW = "ekf, a filter; iterated, for readings that are far from linear; smoother: later readings count too."
 _LAG = "How long after a state readings still tell of it, as in 0.2s. Default: 20 steps of the smoother."
-_NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
+NOISE = "Standard deviation of a reading, as in arm=1mm, or of all, as in 1mm; may come again."
 
 
 def estimate(
     robot: opt.RobotArgument,
-    unknown: Annotated[list[str], typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN, show_default=False)],
+    unknown: Annotated[list[str], typer.Option("--unknown", metavar="NAME[=WHAT]", help=UNKNOWN, show_default=False)],
     reading: Annotated[list[str] | None, opt.Assignment("--reading", help=_READING)] = None,
     table: Annotated[
         Path | None,
         typer.Option("--readings", metavar="FILE", help=_TABLE, show_default=False, exists=True, dir_okay=False),
     ] = None,
-    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
-    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
     u: opt.InputOption = None,
     driven: opt.DrivenOption = None,
     changes: opt.SetOption = None,
@@ -155,10 +155,10 @@ def _readings_of(robot: Any, data: Any, k: int) -> dict[Any, list[float | None]]
 def observe(
     robot: opt.RobotArgument,
     table: Annotated[Path, opt.Argument(metavar="TABLE", help=_MOTION)],
-    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=_UNKNOWN)] = None,
-    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=_NOISE)] = None,
-    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=_PRIOR)] = None,
-    process: Annotated[list[str] | None, opt.Assignment("--process", help=_PROCESS)] = None,
+    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=UNKNOWN)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
+    process: Annotated[list[str] | None, opt.Assignment("--process", help=PROCESS)] = None,
     method: Annotated[str, opt.Name(help=_HOW)] = "ekf",
     lag: Annotated[str | None, opt.Name(help=_LAG)] = None,
     position: Annotated[str, opt.Name(help="Spread of places at the start.")] = "1 cm",
@@ -182,14 +182,12 @@ def observe(
     data = sorosim.Measurements.from_csv(table, places=_places(table), gaps=True).bind(loaded)
     if data.source.t is None:
         raise InputError("TABLE", "a column t [s], of equal steps", "none")
-    known = _known(prior, "--prior", "'arm.tip=0.05 N'")
-    spread = _known(process, "--process", "'arm.tip=0.1 N'")
     moved = {name: {"times": data.source.t, "values": column, "interpolation": "cubic"}
              for name, column in data.driven.items()}  # fmt: skip
     driven = merged(loaded.engine.layout, loaded.description.simulate.get("driven") or {}, moved) if moved else None
     observer = sorosim.Observer(
-        loaded, data.source.dt, _unknown(unknown or []) or None, spread, method, noise=_noise(loaded, noise),
-        prior=known or None, lag=lag, driven=driven,
+        loaded, data.source.dt, method=method, lag=lag, driven=driven,
+        **observing(loaded, unknown, noise, prior, process),
     )  # fmt: skip
     compile_engine(observer.robot)
     rows = [_readings_of(loaded, data, k) for k in range(1, len(data.values))]
@@ -212,6 +210,17 @@ def motion_summary(found: Any) -> dict[str, Any]:
             "units": dict(zip(found.names, found.units, strict=True)),
             "standard_deviations": found.standard_deviations, "rejected": out, "method": found.method,
             "lag": found.lag}  # fmt: skip
+
+
+def observing(
+    robot: Any, unknown: list[str] | None, noise: list[str] | None, prior: list[str] | None, process: list[str] | None
+) -> dict[str, Any]:
+    """Arguments of an observer."""
+    return {
+        "unknown": _unknown(unknown or []) or None, "noise": _noise(robot, noise),
+        "prior": _known(prior, "--prior", "'arm.tip=0.05 N'") or None,
+        "process": _known(process, "--process", "'arm.tip=0.1 N'"),
+    }  # fmt: skip
 
 
 def _places(file: Path) -> dict[str, Any] | None:
@@ -257,8 +266,8 @@ def _pair(text: str) -> Any:
 
 
 def _place(robot: Any, where: str, name: str) -> Any:
-    is_name = name in robot.sensor_names or name.endswith(".tip") or _is_another(name)
-    return name if is_name else frame(where, name)
+    """A sensor or a place, by the name that tables have for it; beside the axis of a rod it has none."""
+    return name if name in robot.sensor_names or ":" not in name or _is_another(name) else frame(where, name)
 
 
 def _readings(robot: Any, texts: list[str] | None) -> dict[Any, list[Any]]:

@@ -12,6 +12,7 @@ from sorosim.base.options import LiveArguments
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
 from sorosim.connect.cli.console import err, line
+from sorosim.connect.cli.estimation import NOISE, PRIOR, PROCESS, UNKNOWN, observing
 from sorosim.connect.cli.inputs import pairs, signals
 from sorosim.connect.cli.sources import load_robot
 
@@ -21,6 +22,10 @@ _GAMEPAD += "button0=pause; may come again. 'default': axes in the order of the 
 _HOST = "Address of the page; 127.0.0.1 is for this machine alone. "
 _HOST += "Who knows the address that is printed may drive the robot and record."
 _ORIGIN = "Origin of pages that may open it beside its own, as in https://hub.example of a proxy; may come again."
+_OBSERVE = (
+    "Sensor or place, such as arm or arm@0.5, that an observer beside the robot reads with noise; the page shows "
+)
+_OBSERVE += "its estimate; may come again. Default, where an option of observers is given: all sensors of the file."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
@@ -35,6 +40,11 @@ def live(
     changes: opt.SetOption = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
     origin: Annotated[list[str] | None, typer.Option("--origin", metavar="URL", help=_ORIGIN)] = None,
+    observed: Annotated[list[str] | None, typer.Option("--observe", metavar="NAME", help=_OBSERVE)] = None,
+    unknown: Annotated[list[str] | None, typer.Option("--unknown", metavar="NAME[=WHAT]", help=UNKNOWN)] = None,
+    noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
+    prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
+    process: Annotated[list[str] | None, opt.Assignment("--process", help=PROCESS)] = None,
     *,
     options: dict[str, Any],
     output: Annotated[Path | None, opt.ResultFile(help=_OUT)] = None,
@@ -43,7 +53,7 @@ def live(
 
     It needs the extra 'live'. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
-    Example: sorosim live cable_manipulator --speed 0.5
+    Example: sorosim live cable_manipulator --speed 0.5 --observe arm --noise 1mm
     """
     import sorosim
     from sorosim.view.interactive.page import require_viser
@@ -53,10 +63,13 @@ def live(
     loaded = load_robot(robot, changes)
     inputs, motions = signals(loaded, u, driven)
     compile_engine(Pull(loaded).robot, "generalized-alpha")
+    watch = None
+    if observed or unknown or noise or prior or process:
+        watch = {"readings": observed or None, **observing(loaded, unknown, noise, prior, process)}
     changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
     shown = sorosim.live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
-        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), **options,
+        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), observe=watch, **options,
     )  # fmt: skip
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sorosim.base.arrays import Array
-from sorosim.base.errors import InputError, SorosimWarning
+from sorosim.base.errors import InputError, SorosimWarning, nearest
 from sorosim.base.options import ControlOptions, checked
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, Values
-from sorosim.mechanics.engine.prescribed import Inputs
+from sorosim.mechanics.engine.parameter import input_parameter
+from sorosim.mechanics.engine.prescribed import Inputs, by_name
 from sorosim.mechanics.kernels.restarted import Feedback
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.control.optimal import first_guess, problem_of
@@ -35,6 +37,9 @@ class MPC:
         First guess of the first plan. Default: zero.
     iterations : int
         Of differential dynamic programming at each tick. Default: 1.
+    disturbance : mapping of input to float or str, optional
+        Inputs that act on the robot but are not chosen, and their first values: loads that an observer estimates
+        (`Observation.loads`, with the model `Observer.robot`). They stay along a plan; each tick may tell others.
     **options
         method and driven of the steps, and options of the method, as in `Stepper`.
 
@@ -50,6 +55,8 @@ class MPC:
     -----
     A tick shifts the plan of the one before by dt, moves the model from the measured state under it and its feedback,
     and improves it (real-time iteration of Diehl, Bock and Schloeder, 2005, with feedback in its first rollout).
+    With the loads that an observer estimates as disturbances it is offset-free, as far as these explain what is wrong
+    (Pannocchia and Rawlings, AIChE Journal 49, 2003).
     Strains of materials that relax follow the coordinates that are measured, from those with which motions begin.
 
     Examples
@@ -64,7 +71,7 @@ class MPC:
 
     def __init__(
         self, robot: Robot, horizon: Number, dt: Number, cost: Any, u_bounds: Any = None, *, goal: Any = None,
-        u0: Inputs | None = None, iterations: int = 1, **options: Any,
+        u0: Inputs | None = None, iterations: int = 1, disturbance: Mapping[str, Number] | None = None, **options: Any,
     ) -> None:  # fmt: skip
         chosen = checked(ControlOptions, {"horizon": horizon, "dt": dt, "iterations": iterations})
         self._problem, _ = problem_of(robot, chosen, cost, u_bounds, goal, options)
@@ -73,6 +80,14 @@ class MPC:
         self.robot, self.dt, self.iterations = robot, self._problem.terms.dt, chosen["iterations"]
         self._tolerance = chosen["tolerance"]
         self._guess = first_guess(self._problem, u0)
+        told = by_name("disturbance", disturbance)
+        if isinstance(u_bounds, Mapping) and (both := [name for name in told if name in u_bounds]):
+            raise InputError("u_bounds", "inputs that are chosen", f"'{both[0]}', a disturbance")
+        self._disturbed = {name: input_parameter(robot, name, "disturbance").index for name in told}
+        self._chosen = np.setdiff1d(np.arange(len(robot.actuator_names)), list(self._disturbed.values()))
+        if not len(self._chosen):
+            raise InputError("disturbance", "some of the inputs", "all of them")
+        self._disturb(told)
         self.reset()
 
     def reset(self, t: Number = 0.0) -> None:
@@ -82,14 +97,17 @@ class MPC:
         self._before: Array | None = None  # inputs of the tick before
         self._known: tuple[Array, Array] | None = None  # coordinates there, and strains of what relaxes
 
-    def step(self, q: Values, qd: ArrayLike) -> Array:
-        """Inputs (n_actuators,) to hold over the next dt.
+    def step(self, q: Values, qd: ArrayLike, disturbance: Mapping[str, Number] | None = None) -> Array:
+        """Inputs (n,) to hold over the next dt: those that are chosen, in the robot's order.
 
         Parameters
         ----------
         q, qd : (ndof,) array_like
             Coordinates and rates, measured or estimated.
+        disturbance : mapping of input to float or str, optional
+            Values of now. Default: those of the tick before.
         """
+        self._disturb(by_name("disturbance", disturbance))
         problem, robot = self._problem, self.robot
         at, rates = robot.coordinates(q), robot.coordinates(qd, "qd", order=1)
         x = problem.motion.state(at, rates, self._strain(at))
@@ -108,7 +126,17 @@ class MPC:
             u = self._plan.U[0]
         self.t += self.dt
         self._before, self._known = u.copy(), (at, x[2 * robot.ndof :])
-        return np.array(u)
+        return np.array(u[self._chosen])
+
+    def _disturb(self, values: Mapping[str, Number]) -> None:
+        """Let inputs that are not chosen have these values."""
+        if unknown := [name for name in values if name not in self._disturbed]:
+            expected, hint = "inputs that the controller was told of", nearest(unknown[0], self._disturbed)
+            raise InputError("disturbance", expected, f"'{unknown[0]}'", hint)
+        numbers = {self._disturbed[name]: input_parameter(self.robot, name).number(name, value)
+                   for name, value in values.items()}  # fmt: skip
+        for index, x in numbers.items():
+            self._problem.bounds[:, index] = x
 
     def _strain(self, q: Array) -> Array | None:
         """Strains of what relaxes, which follow the coordinates (ndof,) that are measured; None: a motion begins."""
@@ -135,7 +163,7 @@ class MPC:
             U = np.clip(U, *problem.bounds)
             X, J = problem.integrate(U)
             return U, None if X is None else (X, J)
-        U = _shifted(last.U)
+        U = np.clip(_shifted(last.U), *problem.bounds)  # disturbances are those of now
         if last.gain is not None:
             # the plan's own states, whose first input before is that of its second step
             states = _shifted(problem.states(last.X, last.U))

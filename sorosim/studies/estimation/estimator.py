@@ -56,15 +56,16 @@ def estimate(
     robot : Robot
     readings : mapping of place or sensor to value
         A place is a link or "LINK.tip" (the tip of a rod, the frame of a body), (link, s), a frame of a link, or an
-        `Anchor`; "PLACE#NAME" is another reading of it. Its value is a position (3,) [m] or a pose (4, 4) in the world.
-        Of a sensor what it reads. Numbers are in SI units or texts with units; None in a list leaves an entry out.
+        `Anchor`; "PLACE#NAME" is another reading of it. Its value is a position (3,) [m], a position and the direction
+        of its x axis (6,), which tells nothing of the turn about it, or a pose (4, 4), in the world. Of a sensor what
+        it reads. Numbers are in SI units or texts with units; None in a list leaves an entry out.
     unknown : mapping, name, or list of these
         Names of inputs and of driven coordinates, with the spread about what was commanded, or None: nothing is known.
         Loads by place: "wrench", "force" or "moment"; by rod: "force per length" or "moment per length": as
         {"cable1": "0.1 N", "arm.tip": "force", "arm": ["strain", "force per length"]}. Loads are in world axes.
     noise : number, text, or mapping of place or sensor to these, optional
-        Standard deviations: one for all entries of a reading, one for each ([angle, length] of poses, whose errors are
-        small rotations in their axes), or a covariance in SI units. Default: those of the sensors.
+        Standard deviations: one for all entries of a reading, one for each ([angle, length] of poses and directions,
+        whose errors are small rotations in their axes), or a covariance in SI units. Default: those of the sensors.
     prior : mapping, optional
         Of what is unknown: a spread, a pair (mean, spread), or a mapping with mean, spread or covariance; of loads
         along rods, which need one, also the correlation length; of several kinds a mapping of them to these. Default:

@@ -25,7 +25,7 @@ from sorosim.mechanics.engine.parameter import FILE
 from sorosim.mechanics.model.chart import Charts
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.estimation.result import UNKNOWN
-from sorosim.studies.estimation.unknowns import Unknown, place_of
+from sorosim.studies.estimation.unknowns import Unknown, input_of, place_of
 
 
 @public
@@ -76,6 +76,12 @@ class Observation:
     def values(self) -> dict[str, float]:
         """Values of what is unknown [SI]."""
         return dict(zip(self.names, self.mean.tolist(), strict=True))
+
+    @property
+    def loads(self) -> dict[str, float]:
+        """Values of unknown loads and strains [SI] by their inputs of `robot`: a `disturbance` of `MPC`."""
+        pairs = ((name, input_of(name), x) for name, x in self.values.items())
+        return {own: x for name, own, x in pairs if own != name}  # names of the robot's own inputs are names of a file
 
     @cached_property
     def covariance(self) -> Array:

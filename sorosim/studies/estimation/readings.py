@@ -10,13 +10,14 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
-from sorosim.analysis.inversion.targets import POSITION, READING, StaticState, Targets
+from sorosim.analysis.inversion.targets import READING, StaticState, Targets
 from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
 from sorosim.base.arrays import Array, Mask
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.units.quantity import amount
 from sorosim.base.units.table import DIMENSIONS
 from sorosim.base.validation import describe
+from sorosim.mechanics.kernels.frame_errors import AXIS, POSITION
 from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
@@ -29,6 +30,8 @@ STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 
 # entries of a pose's error, a twist in its own axes
 TWIST = ("r_x", "r_y", "r_z", "x", "y", "z")
 TWIST_KINDS = ("angle",) * 3 + ("length",) * 3
+# of a position and a direction, whose error is a rotation across it
+TILT, TILT_KINDS = ("tilt_1", "tilt_2", *AXES), TWIST_KINDS[1:]
 
 
 class _Entries(NamedTuple):
@@ -48,7 +51,8 @@ class ReadingErrors:
     robot : Robot
     readings : mapping of place or sensor to value
         A place as `sorosim.inverse` takes it, "LINK.tip" or "LINK@S"; "PLACE#NAME" is another reading of it. Its value
-        is a position (3,) or a pose (4, 4). Of a sensor what it reads. None in a list leaves an entry out.
+        is a position (3,), a position and the direction of its x axis (6,), or a pose (4, 4). Of a sensor what it
+        reads. None in a list leaves an entry out.
     noise : mapping of place or sensor to standard deviations, or one for all, optional
         One number or text for all entries of a reading, one for each, or a covariance. Default: the sensors' own.
 
@@ -195,9 +199,13 @@ class ReadingErrors:
             names: Sequence[str] = [name for group in groups for name in group.names]
             kinds: Sequence[str] = [group.dimension for group in groups for _ in group.names]
         else:
-            names, kinds = (AXES, ("length",) * 3) if kind == POSITION else (TWIST, TWIST_KINDS)
+            names, kinds = {POSITION: (AXES, ("length",) * 3), AXIS: (TILT, TILT_KINDS)}.get(kind, (TWIST, TWIST_KINDS))
         label, own = self._labels[key], list(chosen)
         C = self._covariance(key, f"noise.{label}", kinds, own, wanted)
+        if kind == AXIS and not (C[0, 0] == C[1, 1] and C[0, 1] == 0.0 and not C[:2, 2:].any()):
+            raise InputError(
+                f"noise.{label}", "one angle, which a direction is off by across it: [angle, length]", "two"
+            )
         sd = np.sqrt(np.diag(C))
         is_diagonal = not (C - np.diag(np.diag(C))).any()
         block = None if is_diagonal else root_of(f"noise.{label}", C, len(C)) * sd

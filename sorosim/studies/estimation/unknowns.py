@@ -150,7 +150,7 @@ class Unknown:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Inputs of the robot that its scalars are; those of loads have names that a file may have."""
-        return tuple(_IN_FILES.sub("_", name).strip("_") for name in self.names) if self.is_load else self.names
+        return tuple(map(input_of, self.names)) if self.is_load else self.names
 
     @property
     def part(self) -> float:
@@ -166,6 +166,11 @@ class Unknown:
     def units(self) -> tuple[str, ...]:
         """SI units of its scalars."""
         return tuple(DIMENSIONS[one].unit for one in self.dimensions)
+
+
+def input_of(name: str) -> str:
+    """The name of the input that a scalar of an unknown load is, of a name that a file may have."""
+    return _IN_FILES.sub("_", name).strip("_")
 
 
 def unknowns_of(

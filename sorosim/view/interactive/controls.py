@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,3 +225,15 @@ def extent(robot: Robot) -> float:
     nodes = np.arange(len(engine.tree.segment))
     positions = engine.poses(nodes, robot.initial_q, np.zeros(robot.ndof))[0][:, :3, 3]
     return float(np.ptp(np.vstack([np.zeros(3), positions]), axis=0).max()) or 1.0
+
+
+def control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:
+    """A controller as a function of t, q and qd."""
+    if controller is None:
+        return None
+    if hasattr(controller, "step"):
+        return lambda t, q, qd: controller.step(q, qd)
+    if not callable(controller):
+        expected = "a function (t, q, qd) -> u, or an object with a method step(q, qd)"
+        raise InputError("controller", expected, type(controller).__name__)
+    return controller  # type: ignore[no-any-return]

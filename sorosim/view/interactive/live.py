@@ -80,7 +80,8 @@ def live(
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
-    method: Method | str | None = None, origins: Collection[str] = (), **options: Any,
+    method: Method | str | None = None, origins: Collection[str] = (), observe: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -121,6 +122,11 @@ def live(
         Of the steps, as in `Stepper`.
     origins : collection of str
         Origins of pages that may open it beside its own, such as "https://hub.example" of a proxy.
+    observe : mapping, optional
+        An observer beside the robot, which the page shows with its band: "readings", names of sensors and places, whose
+        values with noise it is given (default: all sensors); "unknown", "noise", "prior", "process", "method" and
+        "substeps" as in `Observer`; "dt", time between readings (default: 20 ms); "position" and "velocity" as in
+        `Observer.reset`. Pulls are unknown to it.
 
     Returns
     -------
@@ -150,7 +156,7 @@ def live(
         first = read()
     session = Session(
         first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        watched=files, reload=None if isinstance(robot, Robot) else read,
+        observe=observe, watched=files, reload=None if isinstance(robot, Robot) else read,
         method=method, **options,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)

@@ -18,6 +18,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.errors import InputError, SorosimError
 from sorosim.mechanics.model.link import WORLD
 from sorosim.view.interactive.controls import ROUNDING, Control
+from sorosim.view.interactive.observing import Estimated
 from sorosim.view.interactive.request_guard import RequestGuard
 from sorosim.view.interactive.scene import RobotScene
 from sorosim.view.interactive.session import MODES, MOTION, STATICS, Session
@@ -25,7 +26,7 @@ from sorosim.view.interactive.state import LiveState
 from sorosim.view.viz.motion import TINTS
 from sorosim.view.viz.options import CENTRE_OF_MASS, CONTACTS, FORCES, LOADS
 
-NOBODY = "nothing"
+NOBODY, ESTIMATED = "nothing", "estimated"
 KEY_PART = 0.05  # of a control's range, by which a key changes it
 TEXT_TIME, PLOT_TIME = 0.25, 0.1  # s between changes of texts and plots
 UNTOUCHED = 0.5  # s since a slider was moved, after which it shows what others set
@@ -142,6 +143,10 @@ class Page:
         if state.controls.all:
             with gui.add_folder("Controls"):
                 self._build_controls(state)
+        self._estimate: dict[str, Any] = {}
+        if state.estimated is not None:
+            with gui.add_folder("Estimate"):
+                self._build_estimate(state.estimated)
         with gui.add_folder("Forces", expand_by_default=False):
             self._gravity = gui.add_vector3("gravity [m/s²]", tuple(state.gravity.tolist()))
             self._gravity.on_update(self._called(self._set_gravity, self._gravity.value))
@@ -169,6 +174,16 @@ class Page:
             low, high = (_rounded(x, one.step, up) for x, up in ((one.low, True), (one.high, False)))
             x = _on_slider(one, state.values[name])
             self._sliders[name] = self._slider(one.label, low, high, one.step, x, partial(self._set, name))
+
+    def _build_estimate(self, estimated: Estimated) -> None:
+        for name, label, on, change in (
+            ("on", "observe", estimated.on, self.session.observe),
+            ("reads", "readings arrive", estimated.reads, self.session.read),
+        ):
+            box = self._estimate[name] = self._gui.add_checkbox(label, on)
+            box.on_update(self._called(change, on))
+        self._estimate["band"] = self._gui.add_checkbox("95 % ellipsoids", True)
+        self._estimate["text"] = self._gui.add_markdown("")
 
     def _slider(self, label: str, low: float, high: float, step: float, x: float, change: Callable[[Any], None]) -> Any:
         slider = self._gui.add_slider(label, low, high, step, x)
@@ -221,7 +236,8 @@ class Page:
 
     def _show(self, state: LiveState) -> None:
         kinds = [kind for kind, box in self._shown.items() if box.value]
-        self._scene.show(state, kinds, None if self._follow.value == NOBODY else self._follow.value)
+        band = "band" in self._estimate and self._estimate["band"].value
+        self._scene.show(state, kinds, None if self._follow.value == NOBODY else self._follow.value, band)
         now = time.monotonic()
         if now >= self._texts_at + TEXT_TIME:
             self._texts_at = now
@@ -234,6 +250,9 @@ class Page:
         self._status.content = state.compiling or f"**t = {state.t:.2f} s**, {_pace(state)}"
         self._message.content = state.message
         self._arrow_label.content = self._scene.arrow_label
+        if state.estimated is not None:
+            self._estimate["on"].value, self._estimate["reads"].value = state.estimated.on, state.estimated.reads
+            self._estimate["text"].content = _told(state)
         self._record.label = f"end recording ({state.recorded} states)" if state.recorded else "record"
         self._mode.value = state.mode
         if self._source is not None:
@@ -254,6 +273,8 @@ class Page:
             plots["controls"] = [one.label for one in state.controls.all.values()][:MOST_LINES]
         for name, reader in state.robot.instruments.readers.items():
             plots[f"sensor {name}"] = list(reader.channels)[:MOST_LINES]
+        if state.estimated is not None and state.estimated.names:
+            plots[ESTIMATED] = list(state.estimated.names)[:MOST_LINES]
         return plots
 
     def _readings(self, state: LiveState) -> Array:
@@ -263,6 +284,14 @@ class Page:
             return outputs.poses(state.q)[outputs.points.index(what.removesuffix(" [m]")), :3, 3]
         if what == "controls":
             return np.array(list(state.values.values()))[:MOST_LINES]
+        if what == ESTIMATED:
+            known = state.estimated
+            seen = None if known is None else known.seen
+            return (
+                np.full(len(known.names if known else ()), np.nan)[:MOST_LINES]
+                if seen is None
+                else seen.mean[:MOST_LINES]
+            )
         readings = state.robot.measure(state.q, state.qd, u=state.u, t=state.t)
         return np.ravel(readings[what.removeprefix("sensor ")])[:MOST_LINES]
 
@@ -296,10 +325,30 @@ def _pace(state: LiveState) -> str:
         return "paused" if state.paused else STATICS
     pace = f"{state.factor:.2f} times real time"
     if state.factor < SLOWER * state.speed:
-        share = state.controller_share
+        shares = {"controller": state.controller_share, "observer": state.estimated.share if state.estimated else 0.0}
         pace += f" (slower than {state.speed:g}"
-        pace += f"; {share:.0%} of the time is the controller's)" if share > NOTABLE else ")"
+        pace += "".join(f"; {x:.0%} of the time is the {who}'s" for who, x in shares.items() if x > NOTABLE) + ")"
     return pace
+
+
+def _told(state: LiveState) -> str:
+    """What an observer knows, as Markdown: unknowns with standard deviations, how far places are off, what it lacks."""
+    estimated = state.estimated
+    assert estimated is not None
+    lines = [] if not estimated.message else [f"**no estimate**: {estimated.message}"]
+    if (seen := estimated.seen) is not None:
+        sd = seen.standard_deviations
+        rows = [f"| {name} | {x:.3g} ± {sd[name]:.2g} {unit} |" for (name, x), unit in
+                zip(seen.values.items(), estimated.units, strict=True)]  # fmt: skip
+        rows += [f"| {name} | {1e3 * off:.1f} mm off, 95 %: {1e3 * reach:.1f} mm |"
+                 for name, (off, reach) in estimated.off(state.q).items()]  # fmt: skip
+        lines.append("\n".join(["| | |", "|---|---|", *rows]))
+    if not estimated.reads:
+        lines.append("no reading arrives")
+    if estimated.left_out:
+        out = ", ".join(f"{name} {part:.0%}" for name, part in estimated.left_out.items())
+        lines.append(f"left out as improbable, of the last second: {out}")
+    return "\n\n".join(lines)
 
 
 def _can_have(element: Any, value: Any) -> bool:

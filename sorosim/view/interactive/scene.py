@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from sorosim.base.arrays import Array
+from sorosim.mechanics.dynamics.link_frames import LinkFrames
+from sorosim.mechanics.model.shape import Sphere
+from sorosim.view.interactive.observing import Estimated
 from sorosim.view.interactive.state import LiveState
 from sorosim.view.viz.arrows import COLOURS, IMPACT, ArrowScale, arrow_shape, arrow_triangles, peaks_of
 from sorosim.view.viz.camera import VIEW_ANGLE, fit_camera, largest, up_axis
@@ -20,7 +23,7 @@ from sorosim.view.viz.colours import part_colour, rgb
 from sorosim.view.viz.geometry import BODY, ROD, TENDON
 from sorosim.view.viz.motion import motion_of
 from sorosim.view.viz.options import CENTRE_OF_MASS, FORCES
-from sorosim.view.viz.surfaces import grounds, obstacles
+from sorosim.view.viz.surfaces import grounds, obstacles, shape_surface
 from sorosim.view.viz.visuals import COARSE, Floor, RobotVisual, quaternions
 from sorosim.view.viz.wrenches import Wrenches, centre_of_mass
 
@@ -32,6 +35,10 @@ PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
 ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
 RECENT = 300  # moments that set the scale of arrows, some ten seconds
 WELCOME = 5.0  # s for which a page has the first camera, until what it reports is its own
+ESTIMATE, BAND = (0, 114, 178), (86, 180, 233)  # colours of an estimate, and of its 95 % ellipsoids
+FAINT = {ESTIMATE: 0.45, BAND: 0.3}  # their opacities
+MOST_ELLIPSOIDS, ALONG = 40, 6  # of a robot, and of a rod
+AROUND = 12  # points around one
 ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
 
 
@@ -54,6 +61,7 @@ class RobotScene:
         self._size = largest([self._extent])
         self._scene.reset()
         self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag)
+        self._estimate = None if first.estimated is None else _Estimate(self._scene, first, self.visual)
         self._surroundings(up_axis(first.gravity))
         self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
         self._peaks, self._kinds = deque[Array](maxlen=RECENT), tuple[str, ...]()
@@ -75,8 +83,8 @@ class RobotScene:
         nearest = int(np.argmin(np.linalg.norm(geometry.at(q).points - point, axis=1)))
         return geometry.places[geometry.station[nearest]]
 
-    def show(self, now: LiveState, kinds: Collection[str], follow: str | None) -> None:
-        """Draw a state, with wrenches of some kinds as arrows and cameras that follow a link."""
+    def show(self, now: LiveState, kinds: Collection[str], follow: str | None, band: bool = True) -> None:
+        """Draw a state, with wrenches of some kinds as arrows, cameras that follow a link, and the estimate's band."""
         geometry = self.visual.geometry
         g = geometry.poses(now.q)
         shape = geometry.shape(g)
@@ -85,6 +93,8 @@ class RobotScene:
         poses = g[[station for _, station in self._rigid]]
         for (mesh, _), pose, (x, y, z, w) in zip(self._rigid, poses, quaternions(poses[None])[0], strict=True):
             mesh.position, mesh.wxyz = pose[:3, 3], (w, x, y, z)
+        if self._estimate is not None and now.estimated is not None:
+            self._estimate.show(now.estimated, band)
         self._show_wrenches(now, kinds)
         self._show_pull(now)
         self._follow(now, g, follow)
@@ -231,3 +241,44 @@ class RobotScene:
                     camera.position = aim + arm
                     camera.look_at = aim
         self._followed = place
+
+
+class _Estimate:
+    """What an observer takes for the robot, in one colour, and 95 % ellipsoids of places along it: two meshes."""
+
+    def __init__(self, scene: Any, first: LiveState, visual: RobotVisual) -> None:
+        self._geometry, robot = (geometry := visual.geometry), first.robot
+        rods = list(geometry.centrelines)
+        along = [(rod, (k + 1) / ALONG) for rod in rods for k in range(ALONG)]
+        tips: list[Any] = [(rod, 1.0) for rod in rods] or [link.name for link in robot.links]
+        self._places: list[Any] = (along if 0 < len(along) <= MOST_ELLIPSOIDS else tips)[:MOST_ELLIPSOIDS]
+        self._frames = LinkFrames(robot.description, robot.engine, self._places)
+        parts = [part for part in geometry.parts if part.kind != TENDON]
+        self._points = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
+        begins = np.cumsum([0, *(part.points.stop - part.points.start for part in parts)])
+        faces = [part.faces - part.points.start + begin for part, begin in zip(parts, begins, strict=False)]
+        ball, n = shape_surface(Sphere(1.0), AROUND), len(self._places)
+        self._ball, self._most = ball.points, largest([visual.extent(first.q[None])])
+        balls = (ball.faces + len(ball.points) * np.arange(n)[:, None, None]).reshape(-1, 3)
+        points = geometry.at(first.q).points[self._points]
+        shapes = {ESTIMATE: (points, np.concatenate(faces)), BAND: (np.tile(ball.points, (n, 1)), balls)}
+        self._robot, self._band = (
+            scene.add_mesh_simple(
+                f"/estimate/{k}", *shapes[colour], color=colour, opacity=FAINT[colour], side="double",
+                cast_shadow=False, receive_shadow=False, visible=False,
+            )
+            for k, colour in enumerate(shapes)
+        )  # fmt: skip
+
+    def show(self, estimated: Estimated, band: bool) -> None:
+        """Draw what is known now, if anything is."""
+        seen = estimated.seen
+        self._robot.visible, self._band.visible = seen is not None, seen is not None and band
+        if seen is not None:
+            self._robot.vertices = self._geometry.at(seen.q).points[self._points].astype(np.float32)
+            if band:
+                places, axes = estimated.ellipsoids(self._frames)
+                length = np.linalg.norm(axes, axis=1, keepdims=True)
+                axes *= np.minimum(1.0, self._most / np.maximum(length, 1e-300))  # what is larger hides the robot
+                points = places[:, None] + self._ball @ axes.transpose(0, 2, 1)
+                self._band.vertices = points.reshape(-1, 3).astype(np.float32)

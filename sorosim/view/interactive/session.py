@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,13 +26,14 @@ from sorosim.analysis.results.result import Equilibrium
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import reporting
 from sorosim.base.errors import InputError, SorosimError, nearest
-from sorosim.base.files_read import noting_files
+from sorosim.base.files_read import noting_files, times_of
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, choice, flag, number, vector
 from sorosim.mechanics.robot import Robot, check_robot
-from sorosim.view.interactive.controls import Controls, extent
+from sorosim.view.interactive.controls import Controls, control_law, extent
+from sorosim.view.interactive.observing import Observing
 from sorosim.view.interactive.pull import Pull
 from sorosim.view.interactive.recording import Recording, pull_load
 from sorosim.view.interactive.state import LiveState
@@ -79,13 +80,16 @@ class Session:
     def __init__(
         self, robot: Robot, *, u: Any = None, driven: Any = None, bounds: Mapping[str, Any] | None = None,
         controller: Any = None, dt: Number | None = None, speed: Number | None = None, out: str | Path | None = None,
-        watched: Collection[Path] = (), reload: Callable[[], Robot] | None = None, **options: Any,
+        observe: Mapping[str, Any] | None = None, watched: Collection[Path] = (),
+        reload: Callable[[], Robot] | None = None, **options: Any,
     ) -> None:  # fmt: skip
         self._steps = options  # the method and its options
         chosen = checked(LiveArguments, {"dt": dt, "speed": speed, **options})
         self.dt, self._speed = float(chosen["dt"]), float(chosen["speed"])
-        self._control = _control_law(controller)
+        self._control = control_law(controller)
         self._prescribed = u, driven, bounds or {}
+        self._observe = observe
+        self._observing: Observing | None = None
         self._out, self._reload, self._looked = out, reload, 0.0
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._mode, self._source = MOTION, CONTROLLER if self._control else SLIDERS
@@ -98,13 +102,14 @@ class Session:
         self._stale = True  # whether another one is to be found
         self._generation = 0
         self._compiled: set[str] | None = None  # features of robots that kernels were compiled for; None: not even one
-        self._compiling, self._share = "", 0.0
+        self._compiling = ""
+        self._spent: Array = np.zeros(3)  # s of a step, on the average: of its controller, its observer, all of it
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._published = threading.Condition()
         with noting_files() as files:  # of tables that inputs are taken from
             self._take(check_robot(robot))
-        self._saved_at = _times_of({*watched, *files})
+        self._saved_at = times_of({*watched, *files})
         self._publish()
 
     # -- what anyone may call ------------------------------------------------------------------------------------------
@@ -214,6 +219,16 @@ class Session:
         traceback.print_exception(error)
         self._inbox.put(lambda: self._halt(error))
 
+    def observe(self, on: bool = True) -> None:
+        """Let the observer begin anew where the robot is, or end."""
+        flag("on", on)
+        self._inbox.put(lambda: self._switch(on))
+
+    def read(self, on: bool = True) -> None:
+        """Let readings arrive at the observer, or none."""
+        flag("on", on)
+        self._inbox.put(lambda: setattr(self._watcher(), "reads", on))
+
     def record(self, on: bool = True) -> None:
         """Begin to record, or end and write the result; in statics, write the equilibrium."""
         flag("on", on)
@@ -289,10 +304,14 @@ class Session:
         try:
             with tempfile.TemporaryDirectory() as folder, reporting(self._report_compilation):
                 path = Path(folder, "run.h5")
-                other = Session(self.robot, u=u, driven=driven, bounds=bounds, dt=self.dt, out=path, **self._steps)
+                other = Session(
+                    self.robot, u=u, driven=driven, bounds=bounds, dt=self.dt, out=path, observe=self._observe,
+                    **self._steps,
+                )  # fmt: skip
                 other.record()
                 other.grab(self.controls.tip)
-                state = other.frame(2.0 * self.dt)
+                dt = self.dt if self._observing is None else self._observing.observer.dt
+                state = other.frame(2.0 * dt / other._speed)
                 wrenches_at(state.robot, motion_of(state.run()), state.q, state.u, state.t, FORCES)
                 other.record(False)
                 other.frame(0.0)
@@ -328,6 +347,7 @@ class Session:
             self.robot, self._pull = robot, Pull(robot)
             self.controls = Controls(robot, *self._prescribed)
             self._gravity, self.size = np.array(robot.description.gravity), extent(robot)
+            self._observing = None if self._observe is None else self._observer(robot)
             wanted = known.get("_wanted", {})
             kept = {name: x for name, x in wanted.items() if name in self.controls.all} if q is not None else {}
             self._restart(q, qd, 0.0 if q is None else known["_now"].t, kept)
@@ -335,6 +355,17 @@ class Session:
             vars(self).update(known)
             raise
         self._generation += 1
+
+    def _observer(self, robot: Robot) -> Observing | None:
+        """An observer of a robot; that of one whose file was saved may be refused."""
+        assert self._observe is not None
+        try:
+            return Observing(robot, self._observe, self.dt)
+        except SorosimError as error:
+            if not self._generation:
+                raise
+            self._say(f"no observer: {error}")
+            return None
 
     def _restart(self, q: Any, qd: Any, t: float, kept: Mapping[str, float] | None = None) -> None:
         """Begin anew at a state; None: that of the file."""
@@ -352,6 +383,8 @@ class Session:
         self._stepper, self._wanted, self._driven, self._start = stepper, wanted, dict(driven), driven
         self._rates = dict.fromkeys(driven, 0.0)
         self._lag, self._halted, self._stale, self._equilibrium = 0.0, "", True, None
+        if self._observing is not None:
+            self._observing.begin(self._now, self._driven, self._gravity)
 
     def _reset(self) -> None:
         halted = self._paused and bool(self._halted)
@@ -366,8 +399,12 @@ class Session:
             u, driven = self._next_inputs(self._now)
             controlled = time.perf_counter()
             self._now = self._stepper.step(u, driven)
-            share = (controlled - begin) / (time.perf_counter() - begin) if self._source == CONTROLLER else 0.0
-            self._share += SHARE_WEIGHT * (share - self._share)
+            moved = time.perf_counter()
+            if self._observing is not None:
+                self._observing.follow(self._pull.robot, u, driven, self._now)
+            end = time.perf_counter()
+            spent = np.array([controlled - begin if self._source == CONTROLLER else 0.0, end - moved, end - begin])
+            self._spent += SHARE_WEIGHT * (spent - self._spent)
         except SorosimError as error:
             self._pause(True)
             self._halted = f"paused at t = {self._now.t:.4g} s: {error}"
@@ -452,6 +489,8 @@ class Session:
             raise InputError("gravity", "the same while a motion is recorded", "another", "end the recording first")
         self._gravity, self._stale = gravity, True
         self._pull.robot.engine.gravity[:] = gravity  # that of all its steps and equilibria
+        if self._observing is not None:
+            self._observing.observer.robot.engine.gravity[:] = gravity
 
     def _set_mode(self, mode: str) -> None:
         if mode == self._mode:
@@ -460,6 +499,14 @@ class Session:
         if mode == MOTION:
             self._restart(self._now.q, self._now.qd, self._now.t, self._wanted)
         self._mode, self._stale, self._paused = mode, True, False
+
+    def _watcher(self) -> Observing:
+        if self._observing is None:
+            raise InputError("observe", "a session with an observer", "none", "`observe` of the session asks for one")
+        return self._observing
+
+    def _switch(self, on: bool) -> None:
+        self._watcher().switch(on, self._now, self._driven, self._gravity)
 
     def _record(self) -> None:
         if self._n_written >= MOST_FILES:
@@ -496,7 +543,7 @@ class Session:
         now = time.monotonic()
         if self._reload is None or now < self._looked + WATCHED:
             return
-        self._looked, saved = now, _times_of(self._saved_at)
+        self._looked, saved = now, times_of(self._saved_at)
         changed = [path.name for path, when in saved.items() if when is not None and when != self._saved_at[path]]
         if not changed:
             return
@@ -513,7 +560,7 @@ class Session:
             except SorosimError as error:
                 self._say(f"not taken: {names}: {error}")
         # while there are mistakes, a file may not have been reached
-        self._saved_at = _times_of(files - saved.keys()) | self._saved_at
+        self._saved_at = times_of(files - saved.keys()) | self._saved_at
 
     def _measure_speed(self, now: float) -> None:
         self._clock = [
@@ -529,11 +576,13 @@ class Session:
             pull = self._pull.point(now.q), self._pull.target.copy(), self._pull.force(now.q, now.qd)
         note, since = self._note
         message = "\n\n".join(filter(None, (self._halted, note if time.monotonic() < since + NOTED else "")))
-        recorded = 0 if self._recording is None else len(self._recording)
+        recorded, watched = 0 if self._recording is None else len(self._recording), self._observing
+        shares = (self._spent[:2] / (self._spent[2] or 1.0)).tolist()
+        estimated = None if watched is None else watched.state(self._mode == MOTION, shares[1])
         state = LiveState(
             self._generation, self._pull.robot, self.controls, now.t, now.q, now.qd, now.u, dict(self._wanted),
             self._gravity, pull, self._mode, self._source, self._paused, message, self._speed, self._factor,
-            recorded, self._compiling, self._share,
+            recorded, self._compiling, shares[0], estimated,
         )  # fmt: skip
         with self._published:
             self.state = state
@@ -544,27 +593,3 @@ class Session:
 def file_stem(name: str) -> str:
     """The name of a robot as that of a file, with underscores for spaces and what no file system or shell likes."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"
-
-
-def _control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:
-    """A controller as a function of t, q and qd."""
-    if controller is None:
-        return None
-    if hasattr(controller, "step"):
-        return lambda t, q, qd: controller.step(q, qd)
-    if not callable(controller):
-        expected = "a function (t, q, qd) -> u, or an object with a method step(q, qd)"
-        raise InputError("controller", expected, type(controller).__name__)
-    return controller  # type: ignore[no-any-return]
-
-
-def _times_of(paths: Iterable[Path]) -> dict[Path, int | None]:
-    """When files were saved [ns], None where there are none."""
-
-    def saved(path: Path) -> int | None:
-        try:
-            return path.stat().st_mtime_ns
-        except OSError:
-            return None
-
-    return {path: saved(path) for path in paths}

@@ -10,6 +10,7 @@ from sorosim.analysis.results.result import Run
 from sorosim.base.arrays import Array
 from sorosim.mechanics.robot import Robot
 from sorosim.view.interactive.controls import Controls
+from sorosim.view.interactive.observing import Estimated
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class LiveState:
         What is being compiled before the motion begins; "": nothing.
     controller_share : float
         Part of the time of steps that the controller takes.
+    estimated : Estimated or None
+        What an observer knows; None: there is none.
     """
 
     generation: int
@@ -65,6 +68,7 @@ class LiveState:
     recorded: int
     compiling: str
     controller_share: float
+    estimated: Estimated | None
 
     def run(self) -> Run:
         """A run of this state alone, as drawings take it."""

@@ -14,6 +14,7 @@ from sorosim.view.viz.figures import PALETTE, legend_beside, new_figure
 
 # of shapes that are drawn from the posterior; points along a rod; quantile of bands of 95 %
 SAMPLES, POINTS, BAND = 40, 41, 1.96
+POINTED = (3, 5)  # entries of a position, of a position behind a direction
 AXES = "xyz"
 
 
@@ -59,13 +60,13 @@ def _shape(axes: Any, estimate: Any) -> None:
         label = "estimate" if k == 0 else None
         axes.plot(mean[own, first], mean[own, second], color=PALETTE[0], linewidth=1.8, label=label, **marker)
     for key, error in estimate.residuals.items():
-        if key in estimate.robot.sensor_names or len(error) != 3 or np.isnan(error).any():
+        if key in estimate.robot.sensor_names or len(error) not in POINTED or np.isnan(error).any():
             continue
         try:
             place, _ = estimate.pose(key)
         except InputError:  # an Anchor beside a link, which has no name
             continue
-        read = place[:3, 3] - error
+        read = place[:3, 3] - error[-3:]
         axes.plot(read[first], read[second], "o", color=PALETTE[1], markersize=5.0, label=None)
     axes.plot([], [], "o", color=PALETTE[1], label="read")
     axes.set(xlabel=f"{AXES[first]} [m]", ylabel=f"{AXES[second]} [m]")
