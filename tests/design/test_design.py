@@ -6,6 +6,7 @@ from scipy import optimize
 
 import sorosim
 from sorosim.studies.design.goals import Asked
+from sorosim.studies.design.problem import Problem
 
 RADIUS, OFFSET = "links.finger.rod.section.circle.radius", "actuators.tendon.tendon.z"
 FINGER = {
@@ -184,7 +185,7 @@ def test_a_front_says_what_its_second_limit_costs_and_when_it_is_not_whole():
     assert len(part.front.values) == len({tuple(row) for row in np.round(part.front.objectives, 9)}) < 41
 
 
-def test_a_limit_of_0_is_as_good_as_another_one():
+def test_a_limit_of_0_is_as_good_as_another_one(tmp_path):
     """An offset of at most 2/3 of the radius, as a difference that is at most 0 and as a number."""
     robot = sorosim.load(FINGER)
     define = {"beyond": {"sum": {"offset": 1.0, RADIUS: -2.0 / 3.0}}}
@@ -196,6 +197,18 @@ def test_a_limit_of_0_is_as_good_as_another_one():
     assert found.converged
     assert found.values["offset"] == pytest.approx(other.values["offset"], rel=1e-5)
     assert found.multipliers["beyond"] == pytest.approx(other.multipliers["offset"], rel=1e-3)
+    found.save(tmp_path / "best.h5")
+    again = sorosim.open(tmp_path / "best.h5")  # its search begins at the end, the size is that of the start
+    assert again._task.problem.sizes == found._task.problem.sizes
+    assert again.violations == pytest.approx(found.violations)
+
+
+def test_what_nothing_free_changes_is_not_differentiated():
+    problem = Problem.of(cases(), ["pull.u.tendon"], None, {})
+    trial = problem.first
+    assert not problem.function("press.touch.f_z", "test").slope(trial).any()
+    assert not trial._changes
+    assert problem.trial(np.array([9.0]), trial).states[1] is trial.states[1]
 
 
 @pytest.mark.filterwarnings("error")

@@ -148,20 +148,19 @@ def push(t, q, qd, *, kp=8.0, kd=1.0):
 def test_a_controller_of_a_mass_is_as_damped_as_known():
     """The integral of the squared error of m x'' + d x' + k x = 0 after a step is least at d = sqrt(m k)."""
     found = sorosim.design(
-        {"robot": sorosim.load(SLIDER), "simulate": {"t_end": "12 s", "dt": "10 ms"}, "controller": push},
+        {"robot": sorosim.load(SLIDER), "simulate": {"t_end": "6 s", "dt": "10 ms"}, "controller": push},
         {"damping": "gain.kd"}, "error", bounds={"damping": (0.5, 20)},
         define={"off": {"distance": "mass", "to": [1, 0, 0]}, "error": {"rms": "off"}},
     )  # fmt: skip
     # a sampled rate is half a step late, which k dt / 2 of damping makes good
     assert found.values["damping"] == pytest.approx(np.sqrt(2.0 * 8.0) + 8.0 * 0.005, abs=0.01)
     # the integral is sqrt(m / k), half a second; half a step of it is 1 percent, 0.5 of the root
-    assert found.objective == pytest.approx(np.sqrt(np.sqrt(2.0 / 8.0) / 12.0), rel=5e-3)
+    assert found.objective == pytest.approx(np.sqrt(np.sqrt(2.0 / 8.0) / 6.0), rel=5e-3)
     assert found.converged
     control = found.controllers[""]
     assert isinstance(control, functools.partial)
-    run = sorosim.simulate(found.robot, 12.0, controller=control, dt_control=0.01)
-    mean = run.summarize({"error": {"mean": "mass.x", "after": "8 s"}})["error"]
-    assert mean == pytest.approx(1.0, abs=1e-3)
+    run = sorosim.simulate(found.robot, 1.0, controller=control, dt_control=0.01)
+    assert run.q[-1, 0] == pytest.approx(found.runs[""].q[100, 0], abs=1e-4)
     with pytest.raises(sorosim.InputError, match="cases without controllers"):
         found.save("design.h5")
 
