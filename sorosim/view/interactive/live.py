@@ -15,6 +15,7 @@ from sorosim.base.public import public
 from sorosim.base.validation import Number, describe, flag
 from sorosim.files import load
 from sorosim.mechanics.robot import Robot
+from sorosim.view.interactive.editor_server import Editing
 from sorosim.view.interactive.gamepad import Bindings, Gamepad
 from sorosim.view.interactive.page import Page, require_viser
 from sorosim.view.interactive.session import Session
@@ -34,11 +35,15 @@ class Live:
     """
 
     def __init__(
-        self, session: Session, host: str, port: int, gamepad: Gamepad | None = None, origins: Collection[str] = ()
-    ) -> None:
-        self.session, self._page, self._gamepad = session, Page(session, host, port, origins), gamepad
+        self, session: Session, host: str, port: int, gamepad: Gamepad | None = None, origins: Collection[str] = (),
+        editing: Editing | None = None,
+    ) -> None:  # fmt: skip
+        self.session, self._gamepad, self._editing = session, gamepad, editing
+        self._page = Page(session, host, port, origins, None if editing is None else editing.server)
         self.url = self._page.url
         session.start()
+        if editing is not None:
+            editing.start(self._page)
         if gamepad is not None:
             gamepad.start()
 
@@ -58,6 +63,8 @@ class Live:
         """End the motion and its page; a recording is written."""
         if self._gamepad is not None:
             self._gamepad.stop()
+        if self._editing is not None:
+            self._editing.stop()
         self.session.stop()
         self._page.stop()
 
@@ -80,7 +87,7 @@ def live(
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
-    method: Method | str | None = None, origins: Collection[str] = (), **options: Any,
+    method: Method | str | None = None, origins: Collection[str] = (), edit: bool = False, **options: Any,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -122,6 +129,9 @@ def live(
     origins : collection of str
         Origins of pages that may open it beside its own, such as "https://hub.example" of a proxy.
 
+    edit : bool
+        Put an editor of the file beside the scene: its text, its parts, forms of these. It writes when asked to.
+
     Returns
     -------
     Live
@@ -143,6 +153,11 @@ def live(
     if block is not None:
         flag("block", block)
 
+    path = Path(robot) if isinstance(robot, str | Path) else Path()
+    if edit and path.suffix.lower() not in (".yaml", ".yml"):
+        got = "a robot of Python" if isinstance(robot, Robot) else f"'{robot}'"
+        raise InputError("edit", "the path of a YAML file, which the editor may write", got, "sorosim show NAME --yaml")
+
     def read() -> Robot:
         return robot if isinstance(robot, Robot) else load(robot, set=set)
 
@@ -154,7 +169,8 @@ def live(
         method=method, **options,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
-    shown = Live(session, host, int(chosen["port"]), pad, origins)
+    editing = Editing(session, path, set) if edit else None
+    shown = Live(session, host, int(chosen["port"]), pad, origins, editing)
     if host not in LOCAL:
         said = f"whoever knows {shown.url}, which is sent in the clear, may drive '{session.robot.name}' and record"
         warn(said)

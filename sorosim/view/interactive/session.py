@@ -124,6 +124,11 @@ class Session:
 
         self._inbox.put(change)
 
+    def take(self, robot: Robot) -> None:
+        """Go on with another robot: from where it is, if it has the same coordinates."""
+        check_robot(robot)
+        self._inbox.put(lambda: self._change_robot(robot))
+
     def nudge(self, index: int, part: float) -> None:
         """Change the control of an index by a part of its range, within the range."""
         at, change_by = int(number("index", index, "an index", least=0)), number("part", part)
@@ -491,6 +496,14 @@ class Session:
     def _say(self, text: str) -> None:
         self._note = text, time.monotonic()
 
+    def _change_robot(self, robot: Robot) -> None:
+        """Go on with another robot."""
+        alike = robot.coordinate_names == self.robot.coordinate_names
+        try:
+            self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
+        except SorosimError:
+            self._take(robot)  # its old state fits it no longer
+
     def _look_at_file(self) -> None:
         """Take the robot anew when one of its files was saved; with mistakes in it the old one goes on."""
         now = time.monotonic()
@@ -503,12 +516,7 @@ class Session:
         self._saved_at, names = saved, ", ".join(changed)
         with noting_files() as files:
             try:
-                robot = self._reload()
-                alike = robot.coordinate_names == self.robot.coordinate_names
-                try:
-                    self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
-                except SorosimError:
-                    self._take(robot)  # its old state fits it no longer
+                self._change_robot(self._reload())
                 self._say(f"read again: {names}")
             except SorosimError as error:
                 self._say(f"not taken: {names}: {error}")
