@@ -21,6 +21,8 @@ _GAMEPAD += "button0=pause; may come again. 'default': axes in the order of the 
 _HOST = "Address of the page; 127.0.0.1 is for this machine alone. "
 _HOST += "Who knows the address that is printed may drive the robot and record."
 _ORIGIN = "Origin of pages that may open it beside its own, as in https://hub.example of a proxy; may come again."
+_EDIT = "An editor of the file beside the scene; default: for a YAML file. With --edit it may have mistakes, or not be "
+_EDIT += "there yet."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
@@ -35,28 +37,38 @@ def live(
     changes: opt.SetOption = None,
     host: Annotated[str, typer.Option("--host", metavar="ADDRESS", help=_HOST)] = "127.0.0.1",
     origin: Annotated[list[str] | None, typer.Option("--origin", metavar="URL", help=_ORIGIN)] = None,
+    edit: Annotated[bool | None, typer.Option("--edit/--no-edit", help=_EDIT, show_default=False)] = None,
     *,
     options: dict[str, Any],
     output: Annotated[Path | None, opt.ResultFile(help=_OUT)] = None,
 ) -> None:
     """Show a robot in the browser, in real time: sliders drive it, the pointer pulls at it.
 
-    It needs the extra 'live'. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
+    It needs the extra 'live'. Beside the robot stands an editor of its YAML file, with its parts as a tree and forms of
+    these. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
     Example: sorosim live cable_manipulator --speed 0.5
     """
     import sorosim
+    from sorosim.base.errors import SorosimError
+    from sorosim.files import load_text
+    from sorosim.view.interactive.editor import NOTHING
     from sorosim.view.interactive.page import require_viser
     from sorosim.view.interactive.pull import Pull
 
     require_viser()
-    loaded = load_robot(robot, changes)
+    try:
+        loaded = load_robot(robot, changes)
+    except SorosimError:
+        if not edit:
+            raise
+        loaded = load_text(NOTHING, "nothing")
     inputs, motions = signals(loaded, u, driven)
     compile_engine(Pull(loaded).robot, "generalized-alpha")
     changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
     shown = sorosim.live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
-        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), **options,
+        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), edit=edit, **options,
     )  # fmt: skip
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):

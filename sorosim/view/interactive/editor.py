@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from sorosim.base.errors import FileError, InputError, SorosimError
+from sorosim.base.files_read import noting_files
 from sorosim.base.problems import Path as Place
 from sorosim.files import edit as edits
 from sorosim.files import load_text, with_values
@@ -29,6 +30,7 @@ from sorosim.files.yaml_reader import MAX_BYTES, TOO_LARGE, compose, is_block, r
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.doctor import OK, WRONG, examine
 
+NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {nothing: {}}\n"  # shown until there is one
 EMPTY = "sorosim: 1\nname: robot\n\nlinks: {}\n"
 IDLE = 0.4  # s without a change, after which the doctor looks
 MOST_CHANGES = 1_000_000  # of one session, beyond which pages begin anew
@@ -75,8 +77,9 @@ class RobotText:
         self._changed = threading.Condition(self._lock)
         self._newline, self._mark = "\n", ""
         self._saved = self.text = self._from_disk() if path.exists() else EMPTY
-        self._on_disk = self._stamp()
+        self._on_disk = _stamp(self.path)
         self._robot: Robot | None = None
+        self._others: dict[Path, Any] = {}
         self._stopping = False
         self.report: dict[str, Any] = {}
         self._thread = threading.Thread(target=self._run, name="sorosim editor", daemon=True)
@@ -143,7 +146,7 @@ class RobotText:
             It cannot be written.
         """
         with self._lock:
-            if not over and self._stamp() != self._on_disk:
+            if not over and _stamp(self.path) != self._on_disk:
                 raise InputError("save", f"{self.path.name} as it was read", "one that was changed outside of the page",
                                  "load it again, or write over it")  # fmt: skip
             content = (self._mark + self.text.replace("\n", self._newline)).encode()
@@ -160,13 +163,13 @@ class RobotText:
                 with contextlib.suppress(OSError, UnboundLocalError):
                     os.unlink(file.name)
                 raise FileError(str(self.path), f"cannot be written: {error.strerror or error}") from None
-            self._saved, self._on_disk = self.text, self._stamp()
+            self._saved, self._on_disk = self.text, _stamp(self.path)
         self._say({"saved": True})
 
     def look_at_disk(self) -> None:
         """Take the file if something else changed it, and the page has nothing that is not saved; else say so."""
         with self._lock:
-            stamp = self._stamp()
+            stamp = _stamp(self.path)
             if stamp == self._on_disk or stamp is None:
                 return
             if self.text != self._saved:
@@ -185,13 +188,6 @@ class RobotText:
             self._saved = self.text
             self._on_disk = None if self.path.exists() else self._on_disk
         self.look_at_disk()
-
-    def _stamp(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size
 
     def _from_disk(self) -> str:
         content = read_bounded(self.path, str(self.path), MAX_BYTES, TOO_LARGE)
@@ -261,13 +257,13 @@ class RobotText:
         while True:
             with self._changed:
                 while not self._stopping and self.version == read:
-                    waited = self._changed.wait(IDLE)
-                    if not waited and examined != read:
+                    if not self._changed.wait(IDLE) and (examined != read or self._others_changed()):
                         break
+                    self.look_at_disk()
                 if self._stopping:
                     return
                 version, text = self.version, self.text
-            if version != read:
+            if version != read or self._others_changed():
                 read = version
                 self.report = self.read(version, text)
                 self._say({"state": self.report})
@@ -283,7 +279,11 @@ class RobotText:
         try:
             out["outline"] = outline(text, self.path.name)
             started = time.perf_counter()
-            robot = load_text(text, self.path.name, self.path.parent, set=self._set)
+            with noting_files() as files:
+                try:
+                    robot = load_text(text, self.path.name, self.path.parent, set=self._set)
+                finally:
+                    self._others = {file: _stamp(file) for file in files}
             self._take(robot)
             with self._lock:
                 self._robot = robot
@@ -294,6 +294,10 @@ class RobotText:
         except Exception as error:  # of a plug-in
             out["mistakes"] = [Mistake(0, 0, f"{type(error).__name__}: {error}")._asdict()]
         return out
+
+    def _others_changed(self) -> bool:
+        """Whether a file that the text takes in was changed."""
+        return any(_stamp(file) != stamp for file, stamp in self._others.items())
 
     def _examine(self, version: int) -> None:
         robot = self._robot
@@ -404,6 +408,15 @@ def outline(text: str, file: str) -> list[Any]:
 
     root = compose(text, file)
     return [] if root is None else entry(None, root, "")[5]
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """When a file was changed, and its size."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _umask() -> int:

@@ -7,14 +7,15 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sorosim.base.errors import InputError, warn
+from sorosim.base.errors import InputError, SorosimError, warn
 from sorosim.base.files_read import noting_files
 from sorosim.base.methods import Method
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.validation import Number, describe, flag
-from sorosim.files import load
+from sorosim.files import load, load_text
 from sorosim.mechanics.robot import Robot
+from sorosim.view.interactive.editor import NOTHING
 from sorosim.view.interactive.editor_server import Editing
 from sorosim.view.interactive.gamepad import Bindings, Gamepad
 from sorosim.view.interactive.page import Page, require_viser
@@ -87,7 +88,8 @@ def live(
     bounds: Mapping[str, Any] | None = None, controller: Any = None, dt: Number | None = None,
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
-    method: Method | str | None = None, origins: Collection[str] = (), edit: bool = False, **options: Any,
+    method: Method | str | None = None, origins: Collection[str] = (), edit: bool | None = None,
+    **options: Any,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
 
@@ -130,7 +132,8 @@ def live(
         Origins of pages that may open it beside its own, such as "https://hub.example" of a proxy.
 
     edit : bool
-        Put an editor of the file beside the scene: its text, its parts, forms of these. It writes when asked to.
+        Whether an editor of the file stands beside the scene: its text, its parts, forms of these. It writes when asked
+        to. Default: where `robot` is the path of a YAML file. With True the file may have mistakes, or not be there.
 
     Returns
     -------
@@ -154,7 +157,11 @@ def live(
         flag("block", block)
 
     path = Path(robot) if isinstance(robot, str | Path) else Path()
-    if edit and path.suffix.lower() not in (".yaml", ".yml"):
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    from_anything = edit is True
+    if edit is None:
+        edit = is_yaml and path.is_file()
+    elif flag("edit", edit) and not is_yaml:
         got = "a robot of Python" if isinstance(robot, Robot) else f"'{robot}'"
         raise InputError("edit", "the path of a YAML file, which the editor may write", got, "sorosim show NAME --yaml")
 
@@ -162,10 +169,15 @@ def live(
         return robot if isinstance(robot, Robot) else load(robot, set=set)
 
     with noting_files() as files:
-        first = read()
+        try:
+            first = read()
+        except SorosimError:
+            if not from_anything or (path.exists() and not path.is_file()):
+                raise
+            first = load_text(NOTHING, "nothing")
     session = Session(
         first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        watched=files, reload=None if isinstance(robot, Robot) else read,
+        watched=files, reload=None if edit or isinstance(robot, Robot) else read,
         method=method, **options,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
