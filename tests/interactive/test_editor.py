@@ -1,6 +1,7 @@
 """The text of a robot's file under the hands of several pages: changes, edits, mistakes, files on disk, messages."""
 
 import asyncio
+import hashlib
 import json
 import time
 
@@ -9,6 +10,7 @@ import pytest
 import sorosim
 from sorosim.base.errors import FileError, InputError
 from sorosim.view.interactive.editor import EMPTY, RobotText, changed, mistakes_of, outline, replacement, smallest
+from sorosim.view.interactive.editor_server import FOLDER
 
 pytest.importorskip("viser")
 TEXT = """\
@@ -257,6 +259,14 @@ def test_what_the_page_may_load(live, path, status):
     if path == "":
         assert b"editor.js" in content
         assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_page_is_made_of_its_sources():
+    """`make editor` after an edit of the sources."""
+    folder = FOLDER.parent
+    files = [folder / "build.mjs", folder / "package-lock.json", *sorted((folder / "src").iterdir())]
+    made_of = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    assert (FOLDER / "sources.txt").read_text(encoding="utf-8").strip() == made_of
 
 
 def test_a_file_with_mistakes_opens_when_asked(tmp_path):

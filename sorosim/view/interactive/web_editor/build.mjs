@@ -1,5 +1,6 @@
 // Bundles the page of the editor into dist/, with the licences of what is in it.
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -24,3 +25,8 @@ const parts = [...packages].sort().map((name) => {
   return `${name} ${about.version} (${about.license})\n\n${file ? readFileSync(join(folder, file), "utf8").trim() : ""}\n`;
 });
 writeFileSync("dist/licences.txt", parts.join("\n" + "-".repeat(80) + "\n\n"));
+
+// what it was made of, so that a test without node sees whether it is up to date
+const hash = createHash("sha256");
+for (const file of ["build.mjs", "package-lock.json", ...readdirSync("src").sort().map((one) => `src/${one}`)]) hash.update(readFileSync(file));
+writeFileSync("dist/sources.txt", hash.digest("hex") + "\n");
