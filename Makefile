@@ -21,7 +21,7 @@ INSTALLED_ROBOTS := .venv/.installed_robots
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: demo demo-all test test-all test-machines validation strangers fuzz bench docs lint dist clean help
+.PHONY: demo demo-all test test-all test-machines validation strangers fuzz bench docs editor lint dist clean help
 
 demo: $(INSTALLED) ## simulate the cable-driven manipulator, plot it, film it, find an equilibrium
 	@mkdir -p demo
@@ -72,6 +72,11 @@ bench: $(INSTALLED_TEST) ## time the cases and run the studies of benchmarks/; B
 docs: $(INSTALLED_DOCS) ## build the documentation: build/docs/index.html; a warning is an error
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs $(SPHINX_ARGS)
 	@echo "$(CURDIR)/build/docs/index.html"
+
+EDITOR := sorosim/view/interactive/web_editor
+
+editor: ## bundle the page of the editor anew, after an edit of its sources; needs node
+	cd $(EDITOR) && npm ci --ignore-scripts --no-audit --no-fund && node node_modules/esbuild/install.js && node build.mjs
 
 lint: $(INSTALLED_TEST) ## ruff check, ruff format --check, mypy
 	$(BIN)/ruff check

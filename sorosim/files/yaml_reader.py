@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
@@ -78,14 +79,35 @@ def read_text(text: str, file: str, what: str = ROBOT) -> Document:
     FileError
         With line and column: malformed YAML, duplicate keys, tags, keys that are not texts, cycles, too large.
     """
+    with _explaining(text, file):
+        node = _composed(text)
+        reader = _Reader()
+        data = reader.convert(node, ()) if node is not None else None
+    if data is None:
+        raise FileError(file, f"expected {what}, got an empty file" + (EMPTY if what == ROBOT else ""))
+    return Document(data, reader.positions, text)
+
+
+def compose(text: str, file: str) -> Any:
+    """The node of a document, whose marks are offsets of the text; None of an empty one. FileError: as `read_text`."""
+    with _explaining(text, file):
+        return _composed(text)
+
+
+def is_block(node: Any) -> bool:
+    """Whether a node is a mapping or a list on lines of its own, not between brackets."""
+    return isinstance(node, yaml.CollectionNode) and not vars(node)["flow_style"]
+
+
+@contextmanager
+def _explaining(text: str, file: str) -> Iterator[None]:
+    """What is wrong with a text, as an error with its place."""
     if len(text) > MAX_BYTES:
         raise FileError(file, f"expected at most {MAX_BYTES // 10**6} MB, got more; {TOO_LARGE}")
     if wrong := UNPRINTABLE.search(text):
         raise FileError(file, f"expected text, got {named_character(wrong)}", *_place(text, wrong.start()))
     try:
-        node = _composed(text)
-        reader = _Reader()
-        data = reader.convert(node, ()) if node is not None else None
+        yield
     except _Refused as refusal:
         where = f"{dotted(refusal.path)}: " if refusal.path else ""
         raise FileError(file, where + refusal.message, *_position(refusal.mark)) from None
@@ -94,9 +116,6 @@ def read_text(text: str, file: str, what: str = ROBOT) -> Document:
         raise FileError(file, message, *_position(mark)) from None
     except yaml.YAMLError as error:
         raise FileError(file, f"expected YAML, got {' '.join(str(error).split())}") from None
-    if data is None:
-        raise FileError(file, f"expected {what}, got an empty file" + (EMPTY if what == ROBOT else ""))
-    return Document(data, reader.positions, text)
 
 
 def resolve(text: str) -> Any:

@@ -32,11 +32,11 @@ def as_written(data: object) -> Any:
 
 def to_yaml(data: object) -> str:
     """YAML text of mappings, lists and scalars: a line between blocks; below them, what fits goes on one line."""
-    return "\n".join(_block(data, 0, 0)) + "\n"
+    return "\n".join(block_lines(data, 0, 0)) + "\n"
 
 
-def _block(value: object, indent: int, depth: int) -> list[str]:
-    """Lines of a value that begins on a line of its own."""
+def block_lines(value: object, indent: int, depth: int) -> list[str]:
+    """Lines of a value that begins on a line of its own; depth 0 is that of the blocks of a file."""
     pad = " " * indent
     if isinstance(value, dict) and value:
         lines = []
@@ -48,7 +48,7 @@ def _block(value: object, indent: int, depth: int) -> list[str]:
             elif isinstance(entry, list) and not any(isinstance(item, dict | list) for item in entry):
                 lines += _wrapped(f"{head} [", entry, indent + 2)
             else:
-                lines += [*[""][depth:], head, *_block(entry, indent + 2, depth + 1)]
+                lines += [*[""][depth:], head, *block_lines(entry, indent + 2, depth + 1)]
         return lines
     if isinstance(value, list) and value:
         lines = []
@@ -57,7 +57,7 @@ def _block(value: object, indent: int, depth: int) -> list[str]:
             if len(pad) + 2 + len(short) <= WIDTH or not (isinstance(entry, dict | list) and entry):
                 lines.append(f"{pad}- {short}")
             else:
-                first, *others = _block(entry, indent + 2, depth + 1)
+                first, *others = block_lines(entry, indent + 2, depth + 1)
                 lines += [f"{pad}- {first.lstrip()}", *others]
         return lines
     return [pad + inline(value)]

@@ -145,7 +145,8 @@ class Type:
     1. `read` takes the value of a file, or one of Python, and returns what is stored. Of a wrong value it notes the
        mistake and returns INVALID. What it returned once, it takes again.
     2. `write` gives back what a file says.
-    3. `schema` is the JSON Schema of a value; ``x-unit`` is its unit in SI.
+    3. `schema` is the JSON Schema of a value; ``x-unit`` is its unit in SI, ``x-names`` the block of whose parts it is
+       a name.
     4. `names` are the keys of the owner's mapping that it takes; `take` reads them.
     """
 
@@ -318,6 +319,7 @@ class Declared(metaclass=DeclaredType):
     title: ClassVar[str] = ""  # of its section in the page of the file format
     label: ClassVar[str] = ""  # in errors, where it has no name and no kind
     is_named: ClassVar[bool] = False  # whether it keeps the name under which a file has it
+    template: ClassVar[str] = ""  # one to begin with, as a file writes it, where its example does not do
     short: ClassVar[str] = ""  # its only key, whose value may stand for all of it in a file
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
@@ -352,9 +354,17 @@ class Declared(metaclass=DeclaredType):
 
     @classmethod
     def example(cls) -> str:
-        """What a file says of one that has its required keys."""
-        given = [f"{key.name}: {key.example}" for key in cls.declaration().values() if key.required and key.example]
-        return cls.declaration()[cls.short].example if cls.short else "{" + ", ".join(given) + "}"
+        """What a file says of one that has its required keys, and the first of those of which it needs one."""
+        if cls.short:
+            return cls.declaration()[cls.short].example
+        groups = [[(one,) if isinstance(one, str) else one for one in group] for group in cls.alternatives]
+        others = {name for group in groups for one in group[1:] for name in one}
+        chosen = {name for group in groups for name in group[0]}
+        known = {name: (about, key) for key in cls.declaration().values()
+                 for name, about in key.type.described(key, lambda _: {}).items()}  # fmt: skip
+        given = [f"{name}: {about.example}" for name, (about, key) in known.items() if about.example
+                 and (name in chosen or (key.required and name == key.name and name not in others))]  # fmt: skip
+        return "{" + ", ".join(given) + "}"
 
     @classmethod
     def short_schema(cls, define: Define) -> list[dict[str, Any]]:

@@ -191,6 +191,9 @@ class Reference(Type):
         others = [other for other in names if self._fits(other, at)]
         return at.fail(self.what, shown(name), nearest(name, [*others, *self.others]))
 
+    def schema(self, define: Define) -> dict[str, Any]:
+        return {**super().schema(define), "x-names": self.block}
+
     def _fits(self, name: str, at: At) -> bool:
         entry = at.scope.entry(self.block, name)
         return self.fits is None or entry is None or self.fits(entry)

@@ -26,6 +26,8 @@ _OBSERVE = (
     "Sensor or place, such as arm or arm@0.5, that an observer beside the robot reads with noise; the page shows "
 )
 _OBSERVE += "its estimate; may come again. Default, where an option of observers is given: all sensors of the file."
+_EDIT = "An editor of the file beside the scene; default: for a YAML file. With --edit it may have mistakes, or not be "
+_EDIT += "there yet."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
@@ -45,22 +47,32 @@ def live(
     noise: Annotated[list[str] | None, typer.Option("--noise", metavar="SD", help=NOISE)] = None,
     prior: Annotated[list[str] | None, opt.Assignment("--prior", help=PRIOR)] = None,
     process: Annotated[list[str] | None, opt.Assignment("--process", help=PROCESS)] = None,
+    edit: Annotated[bool | None, typer.Option("--edit/--no-edit", help=_EDIT, show_default=False)] = None,
     *,
     options: dict[str, Any],
     output: Annotated[Path | None, opt.ResultFile(help=_OUT)] = None,
 ) -> None:
     """Show a robot in the browser, in real time: sliders drive it, the pointer pulls at it.
 
-    It needs the extra 'live'. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
+    It needs the extra 'live'. Beside the robot stands an editor of its YAML file, with its parts as a tree and forms of
+    these. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
     Example: sorosim live cable_manipulator --speed 0.5 --observe arm --noise 1mm
     """
     import sorosim
+    from sorosim.base.errors import SorosimError
+    from sorosim.files import load_text
+    from sorosim.view.interactive.editor import NOTHING
     from sorosim.view.interactive.page import require_viser
     from sorosim.view.interactive.pull import Pull
 
     require_viser()
-    loaded = load_robot(robot, changes)
+    try:
+        loaded = load_robot(robot, changes)
+    except SorosimError:
+        if not edit:
+            raise
+        loaded = load_text(NOTHING, "nothing")
     inputs, motions = signals(loaded, u, driven)
     compile_engine(Pull(loaded).robot, "generalized-alpha")
     watch = None
@@ -69,7 +81,7 @@ def live(
     changed = opt.assignments(changes, "--set", "links.arm.rod.length=40cm")
     shown = sorosim.live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
-        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), observe=watch, **options,
+        gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), observe=watch, edit=edit, **options,
     )  # fmt: skip
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):

@@ -29,6 +29,8 @@ class Chamber(RoutedActuator, kind="chamber", title="Chambers"):
     `stiffening` c multiplies the stiffness of the sections along the route by 1 + c p: layers or grains that jam.
     """
 
+    template = "{rod: arm, y: 0, z: 1 cm, area: 1 cm^2}"
+
     _: KW_ONLY
     area: float | Expression | None = key(
         SectionFormula("area", above=0.0),

@@ -81,6 +81,8 @@ class AlongRod(DeclaredActuator):
 class DistributedMoment(AlongRod, kind="moment", title="Moments inside rods"):
     """Internal moments in every section of a rod; its input is a number that multiplies them."""
 
+    template = "{rod: arm, bending_y: 0.1 N*m}"
+
     _: KW_ONLY
     torsion: float | Expression = _entry(
         "moment",
@@ -97,6 +99,8 @@ class Eigenstrain(AlongRod, kind="eigenstrain", title="Eigenstrains of rods"):
 
     It acts as the stiffness of the section, that of small strains, times the strain.
     """
+
+    template = "{rod: arm, bending_y: 1 1/m}"
 
     _: KW_ONLY
     torsion: float | Expression = _entry(

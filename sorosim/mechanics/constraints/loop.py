@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array, Mask
 from sorosim.base.complex_step import number_type
-from sorosim.base.declare import INVALID, At, Declared, Part, Reference, Text, Type, Writer, key
+from sorosim.base.declare import INVALID, At, Declared, Part, Type, Writer, key
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import listed, shown
 from sorosim.base.registry import JOINTS, Registry
@@ -19,7 +19,7 @@ from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.kernels import loop_joint as lj
 from sorosim.mechanics.kernels.loop_joint import Loops
 from sorosim.mechanics.kernels.tree import Tree
-from sorosim.mechanics.model.anchor import Anchor, AnchorType
+from sorosim.mechanics.model.anchor import LINK, Anchor, AnchorType
 from sorosim.mechanics.model.joints import Joint, JointType
 from sorosim.mechanics.model.joints.base import SomeJoints
 from sorosim.mechanics.model.layout import Layout
@@ -96,17 +96,14 @@ class EndType(AnchorType):
         return super().read(value, at)
 
     def shapes(self) -> tuple[Type, ...]:
-        return Text(), Part(End if self.built else Begin)
+        return LINK, Part(End if self.built else Begin)
 
 
 @dataclass(frozen=True, eq=False)
 class Begin(Anchor, title="Where a loop begins"):
     """Frame a of a loop."""
 
-    link: str = key(
-        Reference("links", "a link of this robot or 'world'", others=(WORLD,)), "Name of a link, or world.", "knob",
-        default=WORLD, stated=True,
-    )  # fmt: skip
+    link: str = key(LINK, "Name of a link, or world.", "knob", default=WORLD, stated=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,7 +157,7 @@ class SurfaceType(Type):
         return value.data(writer)
 
     def shapes(self) -> tuple[Type, ...]:
-        return Text(), Part(Surface)
+        return Reference("links", "the name of a link"), Part(Surface)
 
 
 class _Surfaces(ListOf):
@@ -215,6 +215,7 @@ class Contact(DeclaredLoad, kind="contact", title="Contacts"):
     Source: docs/theory.md, 12. Flat shapes meet each other by their corners and edges.
     """
 
+    template = "{between: arm, and: {half_space: {}}, stiffness: auto}"
     alternatives = ((("between", "and"), "among"),)
 
     between: tuple[Surface, ...] = key(_SURFACES, f"The one side: {_SIDE}", "arm", default=())

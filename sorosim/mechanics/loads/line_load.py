@@ -69,6 +69,8 @@ class RodLoad(DeclaredLoad):
 class LineLoad(RodLoad, kind="line", title="Loads along rods"):
     """Moment and force per length along a rod, between two places. It is integrated by the Gauss points of the rod."""
 
+    template = "{rod: arm, force: [0, 0, -2 N/m]}"
+
     _: KW_ONLY
     moment: tuple[Any, ...] = key(
         SignalVector("line moment", VARIABLES), f"Moment per length of the unstrained rod; {_ENTRY}.",

@@ -64,6 +64,8 @@ class InField(DeclaredLoad):
 class Magnet(InField, PointLoad, kind="magnet", title="Magnets on links"):
     """A dipole that is fixed to a link, in a magnetic field."""
 
+    template = "{link: arm, dipole: [0.1 A*m^2, 0, 0], field: [0, 0, 20 mT]}"
+
     _: KW_ONLY
     dipole: tuple[float, ...] = key(
         Vector("magnetic moment"), "Magnetic moment in the axes of its point on the link.", "[0.1 A*m^2, 0, 0]",
@@ -81,6 +83,8 @@ class MagnetisedRod(InField, RodLoad, kind="magnetised_rod", title="Magnetised r
 
     Strains do not change its moment per unstrained length (Wang et al., 2020: magnetic elastica).
     """
+
+    template = "{rod: arm, magnetisation: [120 kA/m, 0, 0], field: [0, 0, 20 mT]}"
 
     _: KW_ONLY
     magnetisation: tuple[Any, ...] = key(

@@ -31,6 +31,8 @@ class Spring(DeclaredLoad, kind="spring", title="Springs"):
     Source: docs/theory.md, 11. Where the points meet it has no direction, and no force.
     """
 
+    template = "{from: arm, to: {at: {position: [0, 0, 1 m]}}, stiffness: 100 N/m, rest: 1 m}"
+
     a: Anchor = key(AnchorType(), f"One end: {_END}", "arm", name="from")
     b: Anchor = key(AnchorType(), f"The other end: {_END}", "{at: {position: [0, 0, 1 m]}}", name="to")
     _: KW_ONLY

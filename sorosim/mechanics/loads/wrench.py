@@ -84,6 +84,8 @@ class PointLoad(DeclaredLoad):
 class Wrench(PointLoad, kind="wrench", title="Point wrenches"):
     """Moment and force at one point."""
 
+    template = "{link: arm, force: [0, 0, 1 N]}"
+
     _: KW_ONLY
     moment: tuple[Any, ...] = key(SignalVector("moment"), f"Moment; {ANY_TIME}.", "[0, 0, 5 N*cm]", default=NONE)
     force: tuple[Any, ...] = key(

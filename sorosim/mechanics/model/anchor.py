@@ -17,6 +17,8 @@ from sorosim.mechanics.model.layout import Layout
 from sorosim.mechanics.model.link import Link
 from sorosim.mechanics.model.pose import IDENTITY, WORLD, PlaceType, place_data, place_fields
 
+LINK = Reference("links", "a link of this robot or 'world'", others=(WORLD,))
+
 
 @dataclass(frozen=True, eq=False)
 class Anchor(Declared, title="Frames on links"):
@@ -26,10 +28,7 @@ class Anchor(Declared, title="Frames on links"):
     "as built", at the end that a loop closes onto: where the other end is when all coordinates are zero.
     """
 
-    link: str = key(
-        Reference("links", "a link of this robot or 'world'", others=(WORLD,)), "Name of a link, or world.", "arm",
-        default=WORLD,
-    )  # fmt: skip
+    link: str = key(LINK, "Name of a link, or world.", "arm", default=WORLD)
     _: KW_ONLY
     s: float = 1.0
     frame: str = ""
@@ -98,7 +97,7 @@ class AnchorType(Type):
         return value.data(writer)
 
     def shapes(self) -> tuple[Type, ...]:
-        return Text(), Part(Anchor)
+        return LINK, Part(Anchor)
 
 
 class Anchors(Type):

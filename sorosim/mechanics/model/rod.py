@@ -36,6 +36,8 @@ MIDDLES = (np.arange(64) + 0.5) / 64.0  # of equal pieces, over which the refere
 class MaterialOf(Type):
     """A material: in a file its name, in Python itself."""
 
+    block = "materials"
+
     def read(self, value: object, at: At) -> Any:
         if isinstance(value, Material):
             return value
@@ -51,7 +53,7 @@ class MaterialOf(Type):
         return writer.material(value)
 
     def schema(self, define: Define) -> dict[str, Any]:
-        return {"type": "string", "minLength": 1}
+        return {"type": "string", "minLength": 1, "x-names": self.block}
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from sorosim.base.errors import InputError, warn
+from sorosim.base.errors import InputError, SorosimError, warn
 from sorosim.base.files_read import noting_files
 from sorosim.base.methods import Method
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.validation import Number, describe, flag
-from sorosim.files import load
+from sorosim.files import load, load_text
 from sorosim.mechanics.robot import Robot
+from sorosim.view.interactive.editor import NOTHING
+from sorosim.view.interactive.editor_server import Editing
 from sorosim.view.interactive.gamepad import Bindings, Gamepad
 from sorosim.view.interactive.page import Page, require_viser
 from sorosim.view.interactive.session import Session
@@ -34,11 +36,15 @@ class Live:
     """
 
     def __init__(
-        self, session: Session, host: str, port: int, gamepad: Gamepad | None = None, origins: Collection[str] = ()
-    ) -> None:
-        self.session, self._page, self._gamepad = session, Page(session, host, port, origins), gamepad
+        self, session: Session, host: str, port: int, gamepad: Gamepad | None = None, origins: Collection[str] = (),
+        editing: Editing | None = None,
+    ) -> None:  # fmt: skip
+        self.session, self._gamepad, self._editing = session, gamepad, editing
+        self._page = Page(session, host, port, origins, None if editing is None else editing.server)
         self.url = self._page.url
         session.start()
+        if editing is not None:
+            editing.start(self._page)
         if gamepad is not None:
             gamepad.start()
 
@@ -58,6 +64,8 @@ class Live:
         """End the motion and its page; a recording is written."""
         if self._gamepad is not None:
             self._gamepad.stop()
+        if self._editing is not None:
+            self._editing.stop()
         self.session.stop()
         self._page.stop()
 
@@ -81,6 +89,7 @@ def live(
     speed: Number | None = None, out: str | Path | None = None, set: Mapping[str, Any] | None = None,
     gamepad: str | Bindings | None = None, host: str = "127.0.0.1", port: int | None = None, block: bool | None = None,
     method: Method | str | None = None, origins: Collection[str] = (), observe: Mapping[str, Any] | None = None,
+    edit: bool | None = None,
     **options: Any,
 ) -> Live:  # fmt: skip
     """Show a robot in the browser, moving in real time, to be driven by sliders and pulled at by the pointer.
@@ -127,6 +136,9 @@ def live(
         values with noise it is given (default: all sensors); "unknown", "noise", "prior", "process", "method" and
         "substeps" as in `Observer`; "dt", time between readings (default: 20 ms); "position" and "velocity" as in
         `Observer.reset`. Pulls are unknown to it.
+    edit : bool
+        Whether an editor of the file stands beside the scene: its text, its parts, forms of these. It writes when asked
+        to. Default: where `robot` is the path of a YAML file. With True the file may have mistakes, or not be there.
 
     Returns
     -------
@@ -149,18 +161,33 @@ def live(
     if block is not None:
         flag("block", block)
 
+    path = Path(robot) if isinstance(robot, str | Path) else Path()
+    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    from_anything = edit is True
+    if edit is None:
+        edit = is_yaml and path.is_file()
+    elif flag("edit", edit) and not is_yaml:
+        got = "a robot of Python" if isinstance(robot, Robot) else f"'{robot}'"
+        raise InputError("edit", "the path of a YAML file, which the editor may write", got, "sorosim show NAME --yaml")
+
     def read() -> Robot:
         return robot if isinstance(robot, Robot) else load(robot, set=set)
 
     with noting_files() as files:
-        first = read()
+        try:
+            first = read()
+        except SorosimError:
+            if not from_anything or (path.exists() and not path.is_file()):
+                raise
+            first = load_text(NOTHING, "nothing")
     session = Session(
         first, u=u, driven=driven, bounds=bounds, controller=controller, dt=dt, speed=speed, out=out,
-        observe=observe, watched=files, reload=None if isinstance(robot, Robot) else read,
+        observe=observe, watched=files, reload=None if edit or isinstance(robot, Robot) else read,
         method=method, **options,
     )  # fmt: skip
     pad = None if gamepad is None else Gamepad(session, gamepad)
-    shown = Live(session, host, int(chosen["port"]), pad, origins)
+    editing = Editing(session, path, set) if edit else None
+    shown = Live(session, host, int(chosen["port"]), pad, origins, editing)
     if host not in LOCAL:
         said = f"whoever knows {shown.url}, which is sent in the clear, may drive '{session.robot.name}' and record"
         warn(said)

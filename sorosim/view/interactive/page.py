@@ -52,9 +52,12 @@ class Page:
         Frames per second that were sent lately.
     """
 
-    def __init__(self, session: Session, host: str, port: int, origins: Collection[str] = ()) -> None:
+    def __init__(
+        self, session: Session, host: str, port: int, origins: Collection[str] = (), beside: Any = None
+    ) -> None:
         viser = require_viser()
         free, guard = _free_port(host, port), RequestGuard(origins)
+        guard.beside = beside
         self.session = session
         with redirect_stdout(StringIO()), guard.guarding():  # it announces itself
             self._server = viser.ViserServer(host=host, port=free, label=session.robot.name, verbose=False)
@@ -68,6 +71,8 @@ class Page:
         guard.accepts = self._accepts
         self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self._built: LiveState | None = None
+        self._panels: Any = None
+        self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
         self._stopping = threading.Event()
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
@@ -121,10 +126,18 @@ class Page:
     # -- what is in the page -------------------------------------------------------------------------------------------
 
     def _build(self, state: LiveState) -> None:
-        """All of it, for a robot."""
+        """All of it, for a robot; panels of one like it stay."""
+        self._scene = RobotScene(self._server, state, self._dragged, self._clicked)
+        panels = (state.robot.name, [(one.label, one.low, one.high, one.step) for one in state.controls.all.values()],
+                  [link.name for link in state.robot.links], list(state.robot.instruments.readers),
+                  list(state.controls.outputs.points),
+                  state.estimated and (state.estimated.places, state.estimated.names))  # fmt: skip
+        if panels == self._panels:
+            self._built = state
+            return
+        self._panels = panels
         self._gui.reset()
         self._gui.set_panel_label(state.robot.name)
-        self._scene = RobotScene(self._server, state, self._dragged)
         gui = self._gui
         self._status, self._message = gui.add_markdown(""), gui.add_markdown("")
         self._buttons = gui.add_button_group("", ("pause", "step", "reset"), hint=KEYS)
@@ -231,6 +244,11 @@ class Page:
             link, s = self._scene.nearest(state.q, point)
             session.grab(link, s=s, point=point)
         session.aim(event.end_position)
+
+    async def _clicked(self, event: Any) -> None:
+        """A pointer clicks at the robot."""
+        origin, direction = (np.array(x) for x in (event.ray_origin, event.ray_direction))
+        self.on_click(self._scene.met(self.session.state.q, origin, direction))
 
     # -- what changes --------------------------------------------------------------------------------------------------
 

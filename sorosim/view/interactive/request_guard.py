@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,6 +15,10 @@ from sorosim.base.errors import InputError
 from sorosim.base.validation import describe
 
 TOKEN_BYTES = 16
+# what the editor's page may load: itself; styles are made by its editor while it runs
+POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+POLICY += "connect-src 'self' data: ws: wss:"
+SOCKET, SCENE = "editor", "scene"  # paths of the editor's messages, and of viser's page where there is an editor
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -31,11 +36,14 @@ class RequestGuard:
         First part of the paths that are answered.
     accepts : callable
         Whether a message (bytes) of a page is passed on.
+    beside : EditorServer or None
+        Pages beside that of viser, which then is under a path of its own.
     """
 
     def __init__(self, origins: Collection[str]) -> None:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self.accepts: Callable[[Any], bool] = lambda _: True
+        self.beside: Any = None
         self._allowed = {_netloc("origins", one) for one in origins}
 
     def __call__(self, further: Callable[..., Any] | None, connection: Any, request: Any) -> Any:
@@ -52,6 +60,15 @@ class RequestGuard:
             answer = connection.respond(HTTPStatus.MOVED_PERMANENTLY, "")
             answer.headers["Location"] = f"/{self.token}/{question}{query}"
             return answer
+        if self.beside is not None:
+            first, slash, inner = rest.partition("/")
+            if upgrades and rest == SOCKET:
+                request.path = f"/{SOCKET}"
+                return None
+            if first == SCENE and (slash or upgrades):
+                rest = inner
+            elif not upgrades:
+                return _file(connection, self.beside.file(rest))
         request.path = f"/{rest}{question}{query}"
         if upgrades:
             connection.recv = self._checked(connection.recv)
@@ -64,6 +81,13 @@ class RequestGuard:
             return message
 
         return received
+
+    async def _handled(self, handler: Callable[[Any], Any], connection: Any) -> None:
+        """Hand a connection to whom it is for."""
+        if self.beside is not None and connection.request.path == f"/{SOCKET}":
+            await self.beside.serve(connection)
+        else:
+            await handler(connection)
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
@@ -78,9 +102,10 @@ class RequestGuard:
 
         original, called = server.serve, []
 
-        def serve(*args: Any, process_request: Any = None, **given: Any) -> Any:
+        def serve(handler: Any, *args: Any, process_request: Any = None, **given: Any) -> Any:
             called.append(True)
-            return original(*args, process_request=lambda *asked: self(process_request, *asked), **given)
+            answer = lambda *asked: self(process_request, *asked)  # noqa: E731
+            return original(partial(self._handled, handler), *args, process_request=answer, **given)
 
         with _ONE_AT_A_TIME:
             server.serve = serve  # type: ignore[assignment,misc]
@@ -97,3 +122,19 @@ def _netloc(where: str, origin: Any) -> str:
     if not found:
         raise InputError(where, "origins such as https://hub.example:8000", describe(origin))
     return found
+
+
+def _file(connection: Any, found: tuple[str, bytes] | None) -> Any:
+    """The answer with a file, which has its type and may load nothing from elsewhere."""
+    if found is None:
+        return connection.respond(HTTPStatus.NOT_FOUND, "There is no such page.\n")
+    kind, content = found
+    answer = connection.respond(HTTPStatus.OK, "")
+    for name in ("Content-Type", "Content-Length"):
+        del answer.headers[name]
+    answer.headers["Content-Type"] = kind if kind.startswith("image") else f"{kind}; charset=utf-8"
+    answer.headers["Content-Length"] = str(len(content))
+    answer.headers["Content-Security-Policy"] = POLICY
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.body = content
+    return answer

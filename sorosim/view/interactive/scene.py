@@ -50,17 +50,19 @@ class RobotScene:
     server : viser.ViserServer
     first : LiveState
         State that camera and floor suit.
-    on_drag : coroutine function
-        Takes viser's events of a pointer that drags the robot.
+    on_drag, on_click : coroutine function
+        Take viser's events of a pointer that drags the robot, or clicks at it.
     """
 
-    def __init__(self, server: Any, first: LiveState, on_drag: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, server: Any, first: LiveState, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any]
+    ) -> None:
         self._server, self._scene = server, server.scene
         self.visual = RobotVisual(first.robot, resolution=COARSE)
         self._extent = self.visual.extent(first.q[None])
         self._size = largest([self._extent])
         self._scene.reset()
-        self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag)
+        self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag, on_click)
         self._estimate = None if first.estimated is None else _Estimate(self._scene, first, self.visual)
         self._surroundings(up_axis(first.gravity))
         self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
@@ -83,6 +85,16 @@ class RobotScene:
         nearest = int(np.argmin(np.linalg.norm(geometry.at(q).points - point, axis=1)))
         return geometry.places[geometry.station[nearest]]
 
+    def met(self, q: Array, origin: Array, direction: Array) -> str:
+        """The link that is drawn nearest to a ray."""
+        geometry = self.visual.geometry
+        away = geometry.at(q).points - origin
+        along = away @ direction / (direction @ direction)
+        distance = np.linalg.norm(away - along[:, None] * direction, axis=1)
+        close = distance <= distance.min() + 0.01 * self._size  # of these the first that the ray comes to
+        nearest = int(np.argmin(np.where(close, along, np.inf)))
+        return str(geometry.places[geometry.station[nearest]][0])
+
     def show(self, now: LiveState, kinds: Collection[str], follow: str | None, band: bool = True) -> None:
         """Draw a state, with wrenches of some kinds as arrows, cameras that follow a link, and the estimate's band."""
         geometry = self.visual.geometry
@@ -101,7 +113,9 @@ class RobotScene:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
-    def _robot(self, g: Array, on_drag: Callable[[Any], Any]) -> tuple[list[Any], list[Any]]:
+    def _robot(
+        self, g: Array, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any]
+    ) -> tuple[list[Any], list[Any]]:
         """Meshes of rods and tendons with their points, and of bodies with their stations.
 
         Those of one look that change their shape are one mesh: each is a message a frame, of a tenth of a millisecond.
@@ -122,6 +136,7 @@ class RobotScene:
                 color=colour, opacity=opacity, side="double",
             )  # fmt: skip
             mesh.on_drag("left")(on_drag)
+            mesh.on_click(on_click)
             if body < 0:
                 soft.append((mesh, points))
             else:

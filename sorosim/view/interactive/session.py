@@ -129,6 +129,10 @@ class Session:
 
         self._inbox.put(change)
 
+    def take(self, robot: Robot) -> None:
+        """Go on with another robot: from where it is, if it has the same coordinates."""
+        self._inbox.put(lambda: self._change_robot(check_robot(robot)))
+
     def nudge(self, index: int, part: float) -> None:
         """Change the control of an index by a part of its range, within the range."""
         at, change_by = int(number("index", index, "an index", least=0)), number("part", part)
@@ -538,24 +542,27 @@ class Session:
     def _say(self, text: str) -> None:
         self._note = text, time.monotonic()
 
+    def _change_robot(self, robot: Robot) -> None:
+        """Go on with another robot."""
+        try:
+            alike = robot.coordinate_names == self.robot.coordinate_names
+            self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
+        except SorosimError:
+            self._take(robot)  # its old state fits it no longer
+
     def _look_at_file(self) -> None:
         """Take the robot anew when one of its files was saved; with mistakes in it the old one goes on."""
         now = time.monotonic()
         if self._reload is None or now < self._looked + WATCHED:
             return
         self._looked, saved = now, times_of(self._saved_at)
-        changed = [path.name for path, when in saved.items() if when is not None and when != self._saved_at[path]]
-        if not changed:
+        names = ", ".join(path.name for path, when in saved.items() if when not in (None, self._saved_at[path]))
+        if not names:
             return
-        self._saved_at, names = saved, ", ".join(changed)
+        self._saved_at = saved
         with noting_files() as files:
             try:
-                robot = self._reload()
-                alike = robot.coordinate_names == self.robot.coordinate_names
-                try:
-                    self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
-                except SorosimError:
-                    self._take(robot)  # its old state fits it no longer
+                self._change_robot(self._reload())
                 self._say(f"read again: {names}")
             except SorosimError as error:
                 self._say(f"not taken: {names}: {error}")

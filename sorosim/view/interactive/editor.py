@@ -1,0 +1,421 @@
+"""The file of a robot under the hands of those who have its page open: its text, edits, mistakes and findings.
+
+Pages hold the text in an editor that merges what others type (operational transformation: the order of changes is the
+server's, and a page rebases its own on those that came before). A thread of its own reads each newest text: the robot
+that it describes is shown at once, or the mistakes stand at their lines and the robot before stays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from sorosim.base.errors import FileError, InputError, SorosimError
+from sorosim.base.files_read import noting_files, times_of
+from sorosim.base.problems import Path as Place
+from sorosim.files import edit as edits
+from sorosim.files import load_text, with_values
+from sorosim.files.bounded import read_bounded
+from sorosim.files.kinds import BLOCKS, add, additions
+from sorosim.files.yaml_reader import MAX_BYTES, TOO_LARGE, compose, is_block, read_text
+from sorosim.mechanics.robot import Robot
+from sorosim.studies.doctor import OK, WRONG, examine
+
+NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {nothing: {}}\n"  # shown until there is one
+EMPTY = "sorosim: 1\nname: robot\n\nlinks: {}\n"
+IDLE = 0.4  # s without a change, after which the doctor looks
+MOST_CHANGES = 1_000_000  # of one session, beyond which pages begin anew
+OTHER_PLACES = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<words>.*)$")
+
+
+class Mistake(NamedTuple):
+    """What is wrong in a text, and where: line and column from 1; 0: not at a place of this file."""
+
+    line: int
+    column: int
+    words: str
+
+
+class RobotText:
+    """The text of a robot's file, which several pages change.
+
+    Parameters
+    ----------
+    path : Path
+        The file; it need not be there yet.
+    take : callable
+        Takes the robot that a text describes.
+    say : callable
+        Tells all pages something: a dict that JSON can say.
+    set : mapping, optional
+        Values of the file that the robot has, as `sorosim.load` takes them; the text keeps its own.
+
+    Attributes
+    ----------
+    text : str
+        With newlines alone.
+    version : int
+        Number of changes since the beginning.
+    """
+
+    def __init__(
+        self, path: Path, take: Callable[[Robot], None], say: Callable[[dict[str, Any]], None],
+        set: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.path, self._take, self._say, self._set = path, take, say, set
+        self._changes: list[Any] = []
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._newline, self._mark = "\n", ""
+        self._saved = self.text = self._from_disk() if path.exists() else EMPTY
+        self._on_disk = self._stamp
+        self._robot: Robot | None = None
+        self._others: dict[Path, int | None] = {}
+        self._stopping = False
+        self.report: dict[str, Any] = {}
+        self._thread = threading.Thread(target=self._run, name="sorosim editor", daemon=True)
+
+    def start(self) -> None:
+        """Read the text whenever it changes, until `stop`."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End that."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # -- the text ------------------------------------------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        return len(self._changes)
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the file says the same."""
+        return self.text == self._saved and self.path.exists()
+
+    def document(self) -> dict[str, Any]:
+        """What a page begins with."""
+        with self._lock:
+            return {"text": self.text, "version": self.version, "file": self.path.name, "saved": self.is_saved}
+
+    def since(self, version: int) -> list[Any]:
+        """Changes that a page does not have."""
+        with self._lock:
+            if not 0 <= version <= self.version:
+                raise InputError("version", f"0 to {self.version}", f"{version}", "load the page again")
+            return self._changes[version:]
+
+    def push(self, version: int, updates: list[Any]) -> bool:
+        """Take changes of a page that knows all before; whether it did."""
+        with self._changed:
+            if version != self.version or self.version + len(updates) > MOST_CHANGES:
+                return False
+            text = self.text
+            for update in updates:
+                text = changed(text, update["changes"])
+            if len(text.encode()) > MAX_BYTES:
+                raise InputError("text", f"at most {MAX_BYTES // 10**6} MB", "more", TOO_LARGE)
+            self.text = text
+            self._changes += [{"clientID": str(one["clientID"])[:40], "changes": one["changes"]} for one in updates]
+            self._changed.notify_all()
+        self._say({"updates": self.version})
+        return True
+
+    def save(self, *, over: bool = False) -> None:
+        """Write the text to the file, at once or not at all.
+
+        Raises
+        ------
+        InputError
+            The file was changed by something else; `over` writes over it.
+        FileError
+            It cannot be written.
+        """
+        with self._lock:
+            if not over and self._stamp != self._on_disk:
+                raise InputError("save", f"{self.path.name} as it was read", "one that was changed outside of the page",
+                                 "load it again, or write over it")  # fmt: skip
+            content = (self._mark + self.text.replace("\n", self._newline)).encode()
+            folder = self.path.parent
+            try:
+                with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{self.path.name}.", delete=False) as file:
+                    file.write(content)
+                if self.path.exists():
+                    os.chmod(file.name, self.path.stat().st_mode & 0o7777)
+                else:
+                    os.chmod(file.name, 0o666 & ~_umask())
+                os.replace(file.name, self.path)
+            except OSError as error:
+                with contextlib.suppress(OSError, UnboundLocalError):
+                    os.unlink(file.name)
+                raise FileError(str(self.path), f"cannot be written: {error.strerror or error}") from None
+            self._saved, self._on_disk = self.text, self._stamp
+        self._say({"saved": True})
+
+    def look_at_disk(self) -> None:
+        """Take the file if something else changed it, and the page has nothing that is not saved; else say so."""
+        with self._lock:
+            stamp = self._stamp
+            if stamp == self._on_disk or stamp is None:
+                return
+            if self.text != self._saved:
+                words = f"{self.path.name} was changed outside of the page, which has changes of its own"
+                self._say({"conflict": words})
+                return
+            text = self._from_disk()
+            self._on_disk = stamp
+            if text != self.text:
+                self.push(self.version, [{"clientID": "file", "changes": replacement(self.text, text)}])
+            self._saved = self.text
+
+    def reload(self) -> None:
+        """Take what the file says, whatever the page has."""
+        with self._lock:
+            self._saved = self.text
+            self._on_disk = None if self.path.exists() else self._on_disk
+        self.look_at_disk()
+
+    @property
+    def _stamp(self) -> int | None:
+        """When the file was changed."""
+        return times_of([self.path])[self.path]
+
+    def _from_disk(self) -> str:
+        content = read_bounded(self.path, str(self.path), MAX_BYTES, TOO_LARGE)
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line, words = content[: error.start].count(b"\n") + 1, "expected UTF-8, got another encoding"
+            raise FileError(str(self.path), f"{words}; save the file as UTF-8", line) from None
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""
+        text = text.removeprefix("\ufeff")
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        if self._newline == "\r\n" and text.count("\r\n") != text.count("\n"):
+            expected = "lines that all end alike"
+            raise FileError(str(self.path), f"expected {expected}, got some that end by CR LF and some by LF")
+        return text.replace("\r\n", "\n")
+
+    # -- edits by its tree ---------------------------------------------------------------------------------------------
+
+    def edit(self, what: str, path: Place, **given: Any) -> list[tuple[int, int, str]]:
+        """Changes of the newest text that an edit makes, with offsets as a browser counts them.
+
+        what: "set" (`yaml`), "put" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove", "rename" (`name`),
+        "move" (`before`) or "copy" (`name`).
+        """
+        text = self.text
+        if what == "add":
+            known = additions(self._data(), str(path[0]), given.get("beside", ""))
+            found = [one for one in known if one.kind == given["kind"]]
+            if not found or found[0].lacks:
+                raise InputError("add", "a kind that can be added", found[0].lacks if found else str(given["kind"]))
+            new = add(text, str(path[0]), found[0], given.get("name", ""))
+            return [_as_utf16(text, *one) for one in smallest(text, new)]
+        made = {
+            "set": lambda: edits.set_value(text, path, value_of(given["yaml"])),
+            "put": lambda: edits.put(text, path, given["key"], value_of(given["yaml"]), given.get("before")),
+            "remove": lambda: edits.remove(text, path),
+            "rename": lambda: edits.rename(text, path, given["name"]),
+            "move": lambda: edits.move(text, path, given["before"]),
+            "copy": lambda: edits.copy(text, path, given["name"]),
+        }
+        if what not in made:
+            raise InputError("edit", f"one of {', '.join(made)}", f"'{what}'")
+        return [_as_utf16(text, *change) for change in made[what]().changes]
+
+    def kinds(self, block: str, beside: str = "") -> list[dict[str, Any]]:
+        """Parts that may be added to a block."""
+        if block not in BLOCKS:
+            raise InputError("block", f"one of {', '.join(BLOCKS)}", f"'{block}'")
+        return [{"kind": one.kind, "name": one.name, "meaning": one.meaning, "lacks": one.lacks}
+                for one in additions(self._data(), block, beside)]  # fmt: skip
+
+    def slide(self, path: str, value: Any) -> None:
+        """Show the robot with another value of a number, without a change of the text."""
+        with self._lock:
+            robot = self._robot
+        if robot is not None:
+            self._take(with_values(robot, {path: value}))
+
+    def _data(self) -> Mapping[str, Any]:
+        data = read_text(self.text, self.path.name).data
+        return data if isinstance(data, Mapping) else {}
+
+    # -- what it says --------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        read, examined = -1, -1
+        while True:
+            with self._changed:
+                while not self._stopping and self.version == read:
+                    if not self._changed.wait(IDLE) and (examined != read or self._others_changed()):
+                        break
+                    self.look_at_disk()
+                if self._stopping:
+                    return
+                version, text = self.version, self.text
+            if version != read or self._others_changed():
+                read = version
+                self.report = self.read(version, text)
+                self._say({"state": self.report})
+            elif self._robot is not None:
+                examined = read
+                self._examine(version)
+            else:
+                examined = read
+
+    def read(self, version: int, text: str) -> dict[str, Any]:
+        """Outline, mistakes and size of what a text says; the robot is taken where there is one."""
+        out: dict[str, Any] = {"version": version, "mistakes": [], "saved": self.is_saved}
+        try:
+            out["outline"] = outline(text, self.path.name)
+            started = time.perf_counter()
+            with noting_files() as files:
+                try:
+                    robot = load_text(text, self.path.name, self.path.parent, set=self._set)
+                finally:
+                    self._others = times_of(files)
+            self._take(robot)
+            with self._lock:
+                self._robot = robot
+            out["seconds"] = time.perf_counter() - started
+            out["size"] = f"{robot.ndof} coordinates, {len(robot.actuator_names)} inputs"
+        except SorosimError as error:
+            out["mistakes"] = [one._asdict() for one in mistakes_of(error, self.path.name)]
+        except Exception as error:  # of a plug-in
+            out["mistakes"] = [Mistake(0, 0, f"{type(error).__name__}: {error}")._asdict()]
+        return out
+
+    def _others_changed(self) -> bool:
+        """Whether a file that the text takes in was changed."""
+        return times_of(self._others) != self._others
+
+    def _examine(self, version: int) -> None:
+        robot = self._robot
+        assert robot is not None
+        try:
+            found = [one for one in examine(robot) if one.level != OK]
+        except SorosimError as error:
+            row = {"level": WRONG, "where": "", "what": str(error), "remedy": ""}
+            self._say({"findings": [row], "version": version})
+            return
+        rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy} for one in found]
+        self._say({"findings": rows, "version": version})
+
+
+# -- texts -------------------------------------------------------------------------------------------------------------
+
+
+def changed(text: str, changes: Any) -> str:
+    """A text with a change set of CodeMirror: lengths that stay, and [length that goes, lines that come]."""
+    units = text.encode("utf-16-le")
+    out, at = bytearray(), 0
+    part: Any
+    for part in changes if isinstance(changes, list) else [None]:
+        stays = type(part) is int and part >= 0
+        goes = isinstance(part, list) and part and type(part[0]) is int and part[0] >= 0
+        if not stays and not (goes and all(isinstance(line, str) for line in part[1:])):
+            raise InputError("changes", "a change set", "something else")
+        if stays:
+            out += units[2 * at : 2 * (at + part)]
+            at += part
+        else:
+            at += part[0]
+            out += "\n".join(part[1:]).encode("utf-16-le")
+    if 2 * at != len(units):
+        raise InputError("changes", f"changes of a text of {len(units) // 2} characters", f"of {at}")
+    return bytes(out).decode("utf-16-le")
+
+
+def smallest(old: str, new: str) -> list[tuple[int, int, str]]:
+    """The change from one text to another, without what both begin and end with."""
+    start = _same(old, new)
+    end = _same(old[start:][::-1], new[start:][::-1])
+    return [(start, len(old) - end, new[start : len(new) - end])]
+
+
+def _same(a: str, b: str) -> int:
+    """The length of what both begin with."""
+    return next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+
+
+def replacement(old: str, new: str) -> list[Any]:
+    """The same as a change set."""
+    ((start, end, text),) = smallest(old, new)
+    start, end, text = _as_utf16(old, start, end, text)
+    rest = len(old.encode("utf-16-le")) // 2 - end
+    parts = [start, [end - start, *text.split("\n")], rest]
+    return [one for one in parts if one != 0]
+
+
+def _as_utf16(text: str, start: int, end: int, new: str) -> tuple[int, int, str]:
+    first, second = (len(text[:at].encode("utf-16-le")) // 2 for at in (start, end))
+    return first, second, new
+
+
+def value_of(yaml_text: str) -> Any:
+    """What a person writes after a colon, as data."""
+    return read_text(f"x: {yaml_text}\n", "value").data["x"]
+
+
+def mistakes_of(error: SorosimError, file: str) -> list[Mistake]:
+    """Mistakes that an error names, a line each."""
+    if not isinstance(error, FileError):
+        return [Mistake(0, 0, str(error))]
+    first, *others = error.message.split("\n")
+    here = error.file == file
+    found = [Mistake(error.line if here else 0, error.column if here else 0, first if here else str(error))]
+    for line in others:
+        match = OTHER_PLACES.match(line)
+        if match and match["file"] == file:
+            found.append(Mistake(int(match["line"]), int(match["column"]), match["words"]))
+        else:
+            found.append(Mistake(0, 0, line))
+    return found
+
+
+def outline(text: str, file: str) -> list[Any]:
+    """What a text says, as a tree: [key, kind, value, start, end, entries], offsets as a browser counts them.
+
+    kind: "map", "list" or "text"; value: as it is written, of a scalar.
+    """
+    wide = not text.isascii() and any(ord(x) > 0xFFFF for x in text)
+
+    def at(mark: Any) -> int:
+        return len(text[: mark.index].encode("utf-16-le")) // 2 if wide else int(mark.index)
+
+    def entry(key: Any, node: Any, name: str | int) -> list[Any]:
+        start = at((key or node).start_mark)
+        if isinstance(node, yaml.ScalarNode):
+            return [name, "text", text[node.start_mark.index : node.end_mark.index], start, at(node.end_mark), []]
+        if isinstance(node, yaml.SequenceNode):
+            inner = [entry(None, one, i) for i, one in enumerate(node.value)]
+            kind = "list"
+        else:
+            inner = [entry(one, value, one.value) for one, value in node.value]
+            kind = "map"
+        end = inner[-1][4] if inner and is_block(node) else at(node.end_mark)
+        return [name, kind, "", start, end, inner]
+
+    root = compose(text, file)
+    return [] if root is None else entry(None, root, "")[5]
+
+
+def _umask() -> int:
+    now = os.umask(0)
+    os.umask(now)
+    return now

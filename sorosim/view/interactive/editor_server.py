@@ -1,0 +1,162 @@
+"""Pages of the editor: what they load, and their messages, on the server of the scene."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import mimetypes
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from sorosim.base.errors import InputError, SorosimError
+from sorosim.files import json_schema
+from sorosim.view.interactive.editor import RobotText
+from sorosim.view.interactive.session import STATICS, Session
+
+FOLDER = Path(__file__).parent / "web_editor" / "dist"
+
+
+class Editing:
+    """An editor beside the page of a session.
+
+    Parameters
+    ----------
+    session : Session
+    path : Path
+        The robot's file.
+    set : mapping, optional
+        Values of it that the robot has, as `sorosim.load` takes them.
+    """
+
+    def __init__(self, session: Session, path: Path, set: Mapping[str, Any] | None = None) -> None:
+        self.session = session
+        self.selected: tuple[str | int, ...] = ()
+        self.server = EditorServer({"press": lambda message: session.press(message["command"]), "select": self._select})
+        self.text = self.server.text = RobotText(path, session.take, self.server.say, set)
+
+    def start(self, page: Any) -> None:
+        """Read the file, and follow clicks in the scene."""
+        page.on_click = self._clicked
+        self.session.set_mode(STATICS)
+        self.text.start()
+
+    def stop(self) -> None:
+        """End that; what is not saved is lost."""
+        self.text.stop()
+
+    def _select(self, message: dict[str, Any]) -> None:
+        self.selected = _path(message["path"])
+
+    def _clicked(self, link: str) -> None:
+        """Tell pages where the link stands in the file."""
+        document = self.session.robot.description.document
+        path = ("links", link) if document is None else document.expanded.places.place(("links", link)).path
+        self.server.say({"selected": list(path)})
+
+
+class EditorServer:
+    """Answers pages of the editor.
+
+    Parameters
+    ----------
+    text : RobotText
+    actions : mapping of str to callable
+        What buttons do, by name; each takes a dict, and returns what JSON can say.
+    """
+
+    def __init__(self, actions: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
+        self.text: RobotText | None = None
+        self._actions = actions
+        self._open: dict[Any, asyncio.AbstractEventLoop] = {}
+
+    def file(self, path: str) -> tuple[str, bytes] | None:
+        """Type and content of a file of the page; None if it has none of that name."""
+        if path == "schema.json":
+            return "application/json", _schema()
+        name = path or "index.html"
+        known = {one.name: one for one in FOLDER.iterdir() if one.is_file()}
+        if name not in known:
+            return None
+        return mimetypes.guess_type(name)[0] or "text/plain", known[name].read_bytes()
+
+    def say(self, message: dict[str, Any]) -> None:
+        """Tell all pages; from any thread."""
+        text = json.dumps(message)
+        for connection, loop in list(self._open.items()):
+            asyncio.run_coroutine_threadsafe(_sent(connection, text), loop)
+
+    async def serve(self, connection: Any) -> None:
+        """Messages of one page, until it closes."""
+        self._open[connection] = asyncio.get_running_loop()
+        try:
+            assert self.text is not None
+            await connection.send(json.dumps({"document": self.text.document(), "state": self.text.report}))
+            async for raw in connection:
+                answer = await asyncio.to_thread(self._answered, raw)
+                if answer is not None:
+                    await connection.send(json.dumps(answer))
+        except Exception as error:
+            from websockets.exceptions import ConnectionClosed
+
+            if not isinstance(error, ConnectionClosed):
+                raise
+        finally:
+            self._open.pop(connection, None)
+
+    def _answered(self, raw: Any) -> dict[str, Any] | None:
+        """The answer to a message: what it asks for, or why not."""
+        number = None
+        try:
+            message = json.loads(raw)
+            number = message.get("id")
+            return {"id": number, "answer": self._done(message)}
+        except SorosimError as error:
+            return {"id": number, "error": str(error)}
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # of a page that is none of ours
+            return {"id": number, "error": f"a message that cannot be read: {type(error).__name__}"}
+
+    def _done(self, message: dict[str, Any]) -> Any:
+        text, what = self.text, message["do"]
+        assert text is not None
+        if what == "push":
+            return text.push(int(message["version"]), list(message["updates"]))
+        if what == "pull":
+            return text.since(int(message["version"]))
+        if what == "edit":
+            given = {key: value for key, value in message.items() if key not in ("do", "id", "what", "path")}
+            with text._lock:
+                version = text.version
+                return {"version": version, "changes": text.edit(message["what"], _path(message["path"]), **given)}
+        if what == "kinds":
+            return text.kinds(message["block"], message.get("beside", ""))
+        if what == "slide":
+            return text.slide(str(message["path"]), message["value"])
+        if what == "save":
+            return text.save(over=bool(message.get("over")))
+        if what == "reload":
+            return text.reload()
+        if what in self._actions:
+            return self._actions[what](message)
+        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", *self._actions)
+        raise InputError("do", f"one of {', '.join(known)}", f"'{what}'")
+
+
+async def _sent(connection: Any, text: str) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    with suppress(ConnectionClosed):
+        await connection.send(text)
+
+
+def _path(given: Any) -> tuple[str | int, ...]:
+    if not isinstance(given, list) or not all(isinstance(one, str) or type(one) is int for one in given):
+        raise InputError("path", "a list of names and numbers", "something else")
+    return tuple(given)
+
+
+@cache
+def _schema() -> bytes:
+    return json.dumps(json_schema()).encode()

@@ -1,0 +1,138 @@
+// The page of the editor: the parts of a robot, the text of its file, and the robot itself beside them.
+import { redo, undo } from "@codemirror/commands";
+import "@shoelace-style/shoelace/dist/components/button/button.js";
+import "@shoelace-style/shoelace/dist/components/dialog/dialog.js";
+import "@shoelace-style/shoelace/dist/components/tooltip/tooltip.js";
+import "@shoelace-style/shoelace/dist/components/tree-item/tree-item.js";
+import "@shoelace-style/shoelace/dist/components/tree/tree.js";
+import { registerIconLibrary } from "@shoelace-style/shoelace/dist/utilities/icon-library.js";
+import { ask, make } from "./dom.js";
+import { Form } from "./form.js";
+import { Link } from "./link.js";
+import { Schema } from "./schema.js";
+import { Text } from "./text.js";
+import { Tree } from "./tree.js";
+
+// icons of the parts of the page come with it
+const svg = (path) => `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5"><path d="${path}"/></svg>`)}`;
+const ICONS = { "chevron-right": "M6 3l5 5-5 5", "chevron-left": "M10 3L5 8l5 5", "x-lg": "M3 3l10 10M13 3L3 13", check: "M3 8l4 4 6-8" };
+for (const name of ["system", "default"]) registerIconLibrary(name, { resolver: (icon) => svg(ICONS[icon] ?? "") });
+
+const $ = (id) => document.getElementById(id);
+const status = $("status");
+const say = (words, wrong = false) => {
+  status.textContent = words;
+  status.className = wrong ? "wrong" : "";
+};
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const theme = () => document.documentElement.classList.toggle("sl-theme-dark", dark.matches);
+dark.addEventListener("change", theme);
+theme();
+
+const schema = new Schema(await (await fetch("schema.json")).json());
+const link = new Link();
+const text = new Text($("text"), link, schema);
+const tree = new Tree($("tree"), $("tree-bar"), text, say);
+const form = new Form($("form"), text, schema, say);
+let saved = true, file = "";
+
+const run = async (action) => {
+  try {
+    await action();
+  } catch (error) {
+    say(error.message, true);
+  }
+};
+const save = async (over = false) => {
+  await text.push();
+  try {
+    await link.ask("save", { over });
+  } catch (error) {
+    if (over || !/outside of the page/.test(error.message)) throw error;
+    if (await ask("The file was changed by something else", make("p", {}, "Write over it?"))) return save(true);
+  }
+};
+const button = (label, action, keys) => make("button", { type: "button", onclick: () => run(action), "aria-keyshortcuts": keys ?? null, title: keys ? `${label} (${keys})` : label }, label);
+const name = make("b", { id: "name" }), light = make("span", { id: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
+$("bar").append(
+  light, name, size, make("span", { className: "space" }), button("Save", () => save(), "Control+S"), button("Undo", () => undo(text.view), "Control+Z"), button("Redo", () => redo(text.view), "Control+Y"),
+  make("span", { className: "gap" }), button("Motion / statics", () => link.ask("press", { command: "mode" })), button("Pause", () => link.ask("press", { command: "pause" })), button("Reset", () => link.ask("press", { command: "reset" })),
+);
+addEventListener("keydown", (event) => {
+  const key = event.key.toLowerCase(), inText = $("text").contains(event.target);
+  if (!(event.ctrlKey || event.metaKey)) return;
+  if (key === "s") (event.preventDefault(), run(() => save()));
+  else if (!inText && !event.target.matches("input[type=text]") && key === "z") (event.preventDefault(), event.shiftKey ? redo(text.view) : undo(text.view));
+  else if (!inText && !event.target.matches("input[type=text]") && key === "y") (event.preventDefault(), redo(text.view));
+});
+addEventListener("beforeunload", (event) => saved || event.preventDefault());
+
+// on narrow screens one of three is shown
+const panes = { Parts: "parts", Text: "text", Robot: "view" };
+for (const [label, id] of Object.entries(panes)) {
+  $("narrow").append(make("button", { type: "button", role: "tab", "aria-controls": id, "aria-selected": String(id === "parts"), onclick: () => pane(id) }, label));
+}
+const pane = (id) => {
+  $("main").dataset.pane = id;
+  for (const one of $("narrow").children) one.setAttribute("aria-selected", String(one.getAttribute("aria-controls") === id));
+};
+pane("parts");
+
+tree.onSelect = (path, tell) => {
+  form.show(path);
+  if (tell) text.show(path);
+  link.ask("select", { path }).catch(() => {});
+};
+text.onCursor = (path) => path.length && tree.select(path);
+text.onChange = () => mark(false);
+const mark = (now) => {
+  saved = now;
+  name.textContent = `${file}${saved ? "" : " •"}`;
+  name.title = saved ? "saved" : "not saved";
+  document.title = `${saved ? "" : "• "}${file} - sorosim`;
+};
+
+link.on("document", (found) => {
+  file = found.file;
+  text.open(found);
+  mark(found.saved);
+  $("scene").src = "scene/";
+});
+const LEVELS = { good: "no mistakes, nothing odd", note: "something to note", odd: "something odd", wrong: "mistakes" };
+const show = (level) => {
+  light.className = level;
+  light.setAttribute("aria-label", LEVELS[level]);
+  light.title = LEVELS[level];
+};
+link.on("state", (state) => {
+  if (!state.version && !("outline" in state) && !state.mistakes) return;
+  text.take(state);
+  if (state.outline) {
+    tree.show(text.outline);
+    tree.after();
+    form.show(tree.path);
+  }
+  document.body.dataset.version = state.version;
+  if (state.size) size.textContent = state.size;
+  const [first] = state.mistakes;
+  if (first) say(first.line ? `line ${first.line}: ${first.words}` : first.words, true);
+  else if (status.className) say("");
+  show(first ? "wrong" : "good");
+  $("view").classList.toggle("stale", Boolean(first));
+});
+link.on("findings", (rows) => {
+  const level = ["wrong", "odd", "note"].find((one) => rows.some((row) => row.level === one));
+  if (light.className !== "wrong" || level === "wrong") show(level ?? "good");
+  $("findings").replaceChildren(...rows.map((row) => make("div", { className: row.level }, make("b", {}, row.where), ` ${row.what}`, row.remedy ? make("i", {}, ` ${row.remedy}`) : "")));
+});
+link.on("updates", () => run(() => text.pull()));
+link.on("saved", () => {
+  mark(true);
+  say(`written: ${file}`);
+});
+link.on("conflict", (words) => say(words, true));
+link.on("selected", (path) => tree.select(path, true));
+link.addEventListener("closed", () => say("The session ended; what is in the text is not lost: copy it, or begin the session again and load the page.", true));
+
+const canvas = document.createElement("canvas");
+if (!canvas.getContext("webgl2")) $("view").prepend(make("p", { className: "wrong" }, "This browser draws no WebGL 2, so the robot is not shown; the text and the parts work without it."));

@@ -1,0 +1,280 @@
+"""The text of a robot's file under the hands of several pages: changes, edits, mistakes, files on disk, messages."""
+
+import asyncio
+import hashlib
+import json
+import time
+
+import pytest
+
+import sorosim
+from sorosim.base.errors import FileError, InputError
+from sorosim.view.interactive.editor import EMPTY, RobotText, changed, mistakes_of, outline, replacement, smallest
+from sorosim.view.interactive.editor_server import FOLDER
+
+pytest.importorskip("viser")
+TEXT = """\
+sorosim: 1
+name: rod   # a 🙂 beyond the first plane
+materials:
+  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}
+links:
+  arm:
+    rod: {length: 30 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
+"""
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "rod.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    taken, said = [], []
+    out = RobotText(path, taken.append, said.append)
+    out.taken, out.said = taken, said
+    return out
+
+
+def typed(text, position, words, client="a"):
+    """A change of a page that types at an offset as a browser counts it."""
+    n = len(text.text.encode("utf-16-le")) // 2
+    parts = [position, [0, *words.split("\n")], n - position]
+    return {"clientID": client, "changes": [part for part in parts if part != 0]}
+
+
+def test_changes_of_pages_are_those_of_codemirror():
+    assert changed("abcdef", [2, [2, "X", "Y"], 2]) == "abX\nYef"
+    assert changed("a🙂b", [3, [1]]) == "a🙂"  # offsets count UTF-16
+    for old, new in [("abc", "abXc"), ("", "x\ny"), ("aaa", "aa"), ("a🙂b", "a🙂c"), ("same", "same")]:
+        assert changed(old, replacement(old, new)) == new
+    assert smallest("aXb", "aYYb") == [(1, 2, "YY")]
+
+
+@pytest.mark.parametrize("changes", [None, "x", [3.0], [True], [-1], [2], [7], [[6, 3]], [["6"]], [[]], {"a": 1}])
+def test_other_changes_are_refused(changes):
+    with pytest.raises(InputError, match="change"):
+        changed("abcdef", changes)
+
+
+def test_pages_take_turns(text):
+    """Of two that change one version the second is refused, and brings its own after the other's."""
+    first, second = typed(text, 0, "# one\n", "a"), typed(text, 0, "# two\n", "b")
+    assert text.push(0, [first])
+    assert not text.push(0, [second])
+    assert text.since(0) == [first]
+    assert text.push(1, [typed(text, 0, "# two\n", "b")])
+    assert text.text == "# two\n# one\n" + TEXT
+    with pytest.raises(InputError, match="load the page again"):
+        text.since(3)
+
+
+def test_what_it_says_is_taken_or_its_mistakes_are_told(text):
+    report = text.read(0, TEXT)
+    assert report["mistakes"] == []
+    assert report["size"] == "6 coordinates, 0 inputs"
+    assert text.taken[-1].ndof == 6
+    wrong = TEXT.replace("1 MPa", "1 m").replace("material: rubber", "material: ruber")
+    found = text.read(1, wrong)["mistakes"]
+    assert [(one["line"], one["column"]) for one in found] == [(4, 19), (7, 71)]
+    assert "ruber" in found[1]["words"]
+    assert len(text.taken) == 1
+    broken = text.read(2, TEXT + "x: [")
+    assert broken["mistakes"][0]["line"] == 8
+    assert "outline" not in broken
+
+
+def test_the_outline_has_the_places_as_a_browser_counts():
+    found = outline(TEXT, "x")
+    assert [one[0] for one in found] == ["sorosim", "name", "materials", "links"]
+    units = TEXT.encode("utf-16-le")
+    for entry in (found[2][5][0], found[3][5][0][5][0][5][0]):
+        said = units[2 * entry[3] : 2 * entry[4]].decode("utf-16-le")
+        assert said.startswith(str(entry[0]))
+    assert found[3][5][0][5][0][5][0][:3] == ["length", "text", "30 cm"]
+
+
+def test_edits_are_changes_that_a_browser_applies(text):
+    changes = text.edit("set", ("links", "arm", "rod", "length"), yaml="25 cm")
+    units = TEXT.encode("utf-16-le")
+    ((start, end, new),) = changes
+    assert units[2 * start : 2 * end].decode("utf-16-le") == "30 cm"
+    assert new == "25 cm"
+    added = text.edit("add", ("actuators",), kind="tendon", name="pull")
+    ((start, end, new),) = added
+    assert start == end
+    assert "pull: {tendon: {rod: arm" in new
+    assert [one["kind"] for one in text.kinds("materials")] == ["material"]
+    for call in (
+        lambda: text.edit("draw", ()), lambda: text.kinds("simulate"), lambda: text.edit("add", ("loads",), kind="x"),
+        lambda: text.edit("remove", ("links", "leg")),
+    ):  # fmt: skip
+        with pytest.raises(InputError):
+            call()
+
+
+def test_a_slider_moves_the_robot_and_leaves_the_text(text):
+    text.read(0, TEXT)
+    text.slide("links.arm.rod.length", "20 cm")
+    assert text.taken[-1].description.links[0].body.length == pytest.approx(0.2)
+    assert text.text == TEXT
+
+
+# -- on disk -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content", [TEXT.encode(), TEXT.replace("\n", "\r\n").encode(), b"\xef\xbb\xbf" + TEXT.encode()]
+)
+def test_a_file_keeps_its_bytes(text, content):
+    text.path.write_bytes(content)
+    again = RobotText(text.path, print, lambda _: None)
+    again.save()
+    assert text.path.read_bytes() == content
+    again.push(0, [typed(again, 0, "# new\n")])
+    again.save()
+    mark = b"\xef\xbb\xbf"
+    line = b"# new\r\n" if b"\r\n" in content else b"# new\n"
+    assert text.path.read_bytes() == (mark if content.startswith(mark) else b"") + line + content.removeprefix(mark)
+
+
+def test_what_others_wrote_is_not_lost(text):
+    later = TEXT.replace("30 cm", "31 cm")
+    text.path.write_text(later, encoding="utf-8")
+    text.look_at_disk()
+    assert text.text == later
+    assert text.is_saved
+    text.push(text.version, [typed(text, 0, "# mine\n")])
+    text.path.write_text(later + "# theirs\n", encoding="utf-8")
+    text.look_at_disk()
+    assert "changes of its own" in text.said[-1]["conflict"]
+    with pytest.raises(InputError, match="outside of the page"):
+        text.save()
+    assert text.path.read_text(encoding="utf-8").endswith("# theirs\n")
+    text.save(over=True)
+    assert text.path.read_text(encoding="utf-8") == "# mine\n" + later
+    text.path.write_text(TEXT, encoding="utf-8")
+    text.reload()
+    assert text.text == TEXT
+
+
+def test_a_new_file_is_written_when_asked(tmp_path):
+    text = RobotText(tmp_path / "new.yaml", print, lambda _: None)
+    assert text.text == EMPTY
+    assert not text.is_saved
+    assert not text.path.exists()
+    text.save()
+    assert text.path.read_text(encoding="utf-8") == EMPTY
+    assert [one.name for one in tmp_path.iterdir()] == ["new.yaml"]
+
+
+def test_files_that_no_editor_can_keep_are_refused(tmp_path):
+    path = tmp_path / "robot.yaml"
+    for content, words in [(b"a: 1\r\nb: 2\n", "lines that all end alike"), (b"\xff\xfe", "UTF-8")]:
+        path.write_bytes(content)
+        with pytest.raises(FileError, match=words):
+            RobotText(path, print, print)
+
+
+def test_mistakes_of_other_files_stand_at_no_line():
+    error = FileError("robot.yaml", "a: wrong\nother.yaml:3:4: b: wrong\nrobot.yaml:7:2: c: wrong", 2, 3)
+    assert [(one.line, one.column) for one in mistakes_of(error, "robot.yaml")] == [(2, 3), (0, 0), (7, 2)]
+    assert mistakes_of(InputError("x", "a", "b"), "robot.yaml")[0].line == 0
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def live(tmp_path):
+    path = tmp_path / "rod.yaml"
+    path.write_text(TEXT, encoding="utf-8")
+    with sorosim.live(path, port=0, block=False, out=tmp_path / "run.h5") as live:
+        yield live
+
+
+def talk(live, messages, origin=None, path="editor"):
+    """Answers to messages."""
+    from websockets.asyncio.client import connect
+
+    async def all_of_them():
+        url = live.url.replace("http", "ws") + path
+        async with connect(url, origin=origin) as connection:
+            answers = [json.loads(await connection.recv())]
+            for k, message in enumerate(messages):
+                await connection.send(json.dumps({**message, "id": k}) if isinstance(message, dict) else message)
+                while (answer := json.loads(await connection.recv())).get("id", "said") == "said":
+                    pass
+                answers.append(answer)
+            return answers
+
+    return asyncio.run(all_of_them())
+
+
+def test_a_page_edits_through_its_socket(live):
+    until = time.monotonic() + 120.0
+    while not live._editing.text.report and time.monotonic() < until:
+        time.sleep(0.05)
+    first, edit, kinds, saved, wrong, bad, path = talk(live, [
+        {"do": "edit", "what": "set", "path": ["links", "arm", "rod", "length"], "yaml": "25 cm"},
+        {"do": "kinds", "block": "actuators"}, {"do": "save"}, {"do": "fly"}, "no json",
+        {"do": "edit", "what": "remove", "path": "links"},
+    ])  # fmt: skip
+    assert first["document"]["text"] == TEXT
+    assert first["state"]["mistakes"] == []
+    assert edit["answer"]["version"] == 0
+    assert edit["answer"]["changes"][0][2] == "25 cm"
+    assert "tendon" in [one["kind"] for one in kinds["answer"]]
+    assert saved["answer"] is None
+    assert "expected one of push, pull" in wrong["error"]
+    assert "cannot be read" in bad["error"]
+    assert "a list of names" in path["error"]
+    live._editing._clicked("arm")
+    assert live._editing.text.path.read_text(encoding="utf-8") == TEXT
+
+
+def test_pages_without_the_token_or_of_other_origins_reach_nothing(live):
+    from websockets.exceptions import InvalidStatus
+
+    with pytest.raises(InvalidStatus):
+        talk(live, [], origin="https://elsewhere.example")
+    token = live.url.rstrip("/").rsplit("/", 1)[1]
+    live.url = live.url.replace(token, "x" * len(token))
+    with pytest.raises(InvalidStatus):
+        talk(live, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("", 200), ("editor.js", 200), ("schema.json", 200), ("scene/", 200), ("../../page.py", 404),
+                         ("src/main.js", 404), ("%2e%2e/page.py", 404)],
+)  # fmt: skip
+def test_what_the_page_may_load(live, path, status):
+    import http.client
+    from urllib.parse import urlsplit
+
+    url = urlsplit(live.url)
+    connection = http.client.HTTPConnection(url.hostname, url.port, timeout=30)
+    connection.request("GET", url.path + path)
+    answer = connection.getresponse()
+    content = answer.read()
+    assert answer.status == status
+    if path == "":
+        assert b"editor.js" in content
+        assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_the_page_is_made_of_its_sources():
+    """`make editor` after an edit of the sources."""
+    folder = FOLDER.parent
+    files = [folder / "build.mjs", folder / "package-lock.json", *sorted((folder / "src").iterdir())]
+    made_of = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    assert (FOLDER / "sources.txt").read_text(encoding="utf-8").strip() == made_of
+
+
+def test_a_file_with_mistakes_opens_when_asked(tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(TEXT.replace("1 MPa", "1 m"), encoding="utf-8")
+    with pytest.raises(FileError):
+        sorosim.live(path, port=0, block=False)
+    with sorosim.live(path, port=0, block=False, edit=True) as live:
+        assert live.session.robot.ndof == 0
+    with pytest.raises(InputError, match="the path of a YAML file"):
+        sorosim.live("pendulum", port=0, block=False, edit=True)
