@@ -570,10 +570,8 @@ class Session:
         self._saved_at = times_of(files - saved.keys()) | self._saved_at
 
     def _measure_speed(self, now: float) -> None:
-        self._clock = [
-            *(one for one in self._clock if now - one[0] < 1.0 and one[1] <= self._now.t),
-            (now, self._now.t),
-        ]
+        lately = (one for one in self._clock if now - one[0] < 1.0 and one[1] <= self._now.t)
+        self._clock = [*lately, (now, self._now.t)]
         (begin, t), (end, t_end) = self._clock[0], self._clock[-1]
         self._factor = (t_end - t) / (end - begin) if end > begin else 0.0
 
