@@ -491,6 +491,25 @@ def test_a_reading_that_is_wrong_is_named_and_left_out(arm):
     assert observed(arm, feed).q == pytest.approx(observed(arm, without).q, abs=1e-9)
 
 
+def test_a_reading_that_the_others_contradict_is_named(arm):
+    """A start of 3 cm would let a tip through that is 1 cm off: the marker at its middle tells, whichever is wrong."""
+
+    def observer():
+        out = sorosim.Observer(arm, "10 ms", noise="1 mm", process={"motion": "1 cm/s"})
+        out.reset("equilibrium", u=[1.0], position="3 cm", velocity="1 cm/s")
+        return out
+
+    right = {key: arm.pose(observer().state.q, "arm", s=s)[:3, 3] for key, s in (("arm", 1.0), ("arm@0.9", 0.9))}
+    third = {**right, "arm@0.8": arm.pose(observer().state.q, "arm", s=0.8)[:3, 3]}
+    across = arm.pose(observer().state.q, "arm")[:3, 2]
+    for key in third:
+        found = observer().step([1.0], {**third, key: third[key] + 0.01 * across})
+        assert found.rejected == (key,)
+    assert not observer().step([1.0], third).rejected
+    # without others it is as probable as before
+    assert not observer().step([1.0], {"arm": right["arm"] + 0.01 * across}).rejected
+
+
 def test_readings_of_a_gyroscope(arm):
     """Sensors of rates and accelerations: the derivatives of their readings are those of differences of the whole."""
     steps = {"substeps": 16}
