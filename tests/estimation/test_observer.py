@@ -13,6 +13,7 @@ import sorosim
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.connect.cli.main import main
 from sorosim.files import load_text
+from sorosim.mechanics.model.chart import Charts
 from sorosim.studies.estimation.moving import Belief
 
 ARM = """
@@ -335,6 +336,21 @@ def test_a_body_that_turns_round_and_round():
     assert size < stats.chi2.ppf(1.0 - 1e-6, dof)
     assert len(across) >= 10  # changes of coordinates lie between these states and the last readings of them
     assert max(across) < stats.chi2.ppf(1.0 - 1e-6, 12)
+
+
+def test_nees_of_a_truth_whose_coordinates_have_changed():
+    """Rotations a whole turn apart are one pose: whichever of both has changed, the error is the same."""
+    body = robot_of(BODY)
+    observer = sorosim.Observer(body, "10 ms", noise="1 mm")
+    q = np.concatenate([[0.3, 1.0, -2.0], 1.1 * np.pi * np.array([2.0, -1.0, 2.0]) / 3.0])
+    before = q, np.array([0.1, 0.0, 0.2, 0.3, -2.0, 1.0])
+    after = Charts(body.engine.layout, np.zeros(6, dtype=bool)).recharted(*before)
+    assert np.linalg.norm(after[0] - q) > 6.0
+    for near in (before, after):
+        found = observer.reset(near[0] + 0.01, near[1], position="1 cm", velocity="1 cm/s")
+        sizes = [found.nees(*one)[0] for one in (before, after)]
+        assert sizes[0] == pytest.approx(sizes[1], rel=1e-9)
+        assert sizes[0] < 1e3
 
 
 def test_loops_stay_closed():
