@@ -455,10 +455,12 @@ def measure(name: str, runs: int, say: Callable[[str], None], t_end: float = T_E
 
 def plot(found: Mapping[str, Mapping[str, Score]], path: Path) -> None:
     """NEES over time, averaged over runs, with the band of 95 %."""
+    from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
+
     from sorosim.view.viz.figures import PALETTE, new_figure
 
     with new_figure(11.0, 3.2 * ((len(found) + 1) // 2), path) as figure:
-        axes = figure.subplots((len(found) + 1) // 2, 2, sharex=True, squeeze=False).ravel()
+        axes = figure.subplots((len(found) + 1) // 2, 2, sharex=True, sharey=True, squeeze=False).ravel()
         for ax, (name, scores) in zip(axes, found.items(), strict=False):
             for k, (which, label) in enumerate((("expected", "as expected"), ("pushed", "a sinusoidal push"))):
                 score = scores[which]
@@ -467,7 +469,11 @@ def plot(found: Mapping[str, Mapping[str, Score]], path: Path) -> None:
             dof = scores["expected"].dof
             low, high = np.asarray(stats.chi2.ppf([[0.025], [0.975]], dof)) / dof
             ax.fill_between(t, low, high, color="0.85", label="95 % band")
-            ax.set(title=name, ylabel="NEES over its degrees of freedom", yscale="log")
+            ax.set(title=name, yscale="log", ylim=(0.1, 20.0))
+            ax.yaxis.set(major_locator=FixedLocator([0.1, 0.3, 1.0, 3.0, 10.0]), minor_locator=NullLocator(),
+                         major_formatter=FormatStrFormatter("%g"))  # fmt: skip
+        for ax in axes[::2]:
+            ax.set(ylabel="NEES over its degrees of freedom")
         for ax in axes[len(found) :]:
             ax.set_axis_off()
         for ax in axes[max(len(found) - 2, 0) : len(found)]:

@@ -473,6 +473,18 @@ def observed(arm, feed, **options):
     return observer.state
 
 
+def test_what_is_uncertain_stays_along_loops_without_readings():
+    """A linkage of one freedom: its state is uncertain along two directions, also after a while without readings."""
+    robot = sorosim.load("four_bar")
+    observer = sorosim.Observer(robot, "10 ms", noise="1 mm", process={"motion": "0.1 m/s"})
+    observer.reset(robot.initial_q, position="5 mm", velocity="10 cm/s")
+    for _ in range(10):
+        found = observer.step()
+    size = np.linalg.norm(found.root, axis=1)
+    s = linalg.svdvals(found.root / size[:, None])
+    assert (s[2:] < 1e-6 * s[0]).all()
+
+
 def test_late_readings_are_as_if_they_had_come_in_time(arm):
     def in_time(observer, k, y):
         observer.step([1.0], y)
