@@ -444,11 +444,15 @@ def measure(name: str, runs: int, say: Callable[[str], None], t_end: float = T_E
             for way, told in WAYS.items():
                 scores[way] = score = observed(task, observer, truths[:few], told)
                 off = f", {score.rejected} of {few * round((UNTIL - FROM) / DT)} named" if told is wrong else ""
+                then = ""
+                if t_end > FROM:
+                    part = percent(score.part_in_band(FROM, UNTIL + 1.0))
+                    then = f", from {FROM:g} to {UNTIL + 1.0:g} s {part}"
                 say(
                     f"{name}, readings {way}, {few} runs: NEES in its band at {percent(score.part_in_band())} of the "
-                    f"times, from {FROM:g} to {UNTIL + 1.0:g} s {percent(score.part_in_band(FROM, UNTIL + 1.0))}, mean "
-                    f"{score.mean:.2f} of 1; unknown in its band {percent(float(np.mean(score.inside)))}{off}; others "
-                    f"left out {score.wrongly}; {1e3 * score.seconds / score.steps:.2f} ms a step"
+                    f"times{then}, mean {score.mean:.2f} of 1; unknown in its band "
+                    f"{percent(float(np.mean(score.inside)))}{off}; others left out "
+                    f"{score.wrongly}; {1e3 * score.seconds / score.steps:.2f} ms a step"
                 )
     return scores
 
