@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 import sorosim
 from benchmarks.closings import BASES, MORE, closing
 from sorosim.analysis.equations.system import elastic_weight
-from sorosim.analysis.equilibria.assembly import _Closing
+from sorosim.analysis.equilibria.assembly import CLOSED, _Closing, close_if_possible, open_loops
 from sorosim.base.errors import ConvergenceError, InputError, ModelError
 from sorosim.mechanics.constraints.loop import Anchor, Loop
 from sorosim.mechanics.model.basis import Strain
@@ -442,3 +442,21 @@ def test_whole_turns_that_cannot_be_carried_are_said():
     found = sorosim.assemble(ring(**{"ring.bending_z[0]": 6.0}), driven={"turn": 11.0})
     assert "carried" not in found.message
     assert "whole turns of 'turn.revolute' are not counted by the loops" in found.message
+
+
+def test_a_loop_that_is_hardly_open_is_closed():
+    """Parts of a distance are within what counts as closed, the distance itself is not."""
+    robot = sorosim.load("four_bar")
+    q = sorosim.assemble(robot, robot.initial_q).q
+    rows = robot.loop_rows(q).A
+    extent = robot.engine.loop_layout.extent["pin"]
+    # along two axes of the plane, each by 0.9 of the limit
+    wanted = np.zeros(len(rows))
+    own = np.flatnonzero(np.abs(robot.loop_rows(q + 1e-3).error) > 1e-9)
+    distances = [i for i in own if not robot.engine.loop_layout.turns[i]]
+    wanted[distances] = 0.9 * CLOSED * extent
+    moved = q + np.linalg.lstsq(rows, wanted, rcond=1e-9)[0]
+    assert open_loops(robot, moved)
+    closed, _, why = close_if_possible(robot, moved, np.arange(robot.ndof))
+    assert not why
+    assert not open_loops(robot, closed)

@@ -13,6 +13,7 @@ import sorosim
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.connect.cli.main import main
 from sorosim.files import load_text
+from sorosim.mechanics.model.chart import Charts
 from sorosim.studies.estimation.moving import Belief
 
 ARM = """
@@ -337,6 +338,21 @@ def test_a_body_that_turns_round_and_round():
     assert max(across) < stats.chi2.ppf(1.0 - 1e-6, 12)
 
 
+def test_nees_of_a_truth_whose_coordinates_have_changed():
+    """Rotations a whole turn apart are one pose: whichever of both has changed, the error is the same."""
+    body = robot_of(BODY)
+    observer = sorosim.Observer(body, "10 ms", noise="1 mm")
+    q = np.concatenate([[0.3, 1.0, -2.0], 1.1 * np.pi * np.array([2.0, -1.0, 2.0]) / 3.0])
+    before = q, np.array([0.1, 0.0, 0.2, 0.3, -2.0, 1.0])
+    after = Charts(body.engine.layout, np.zeros(6, dtype=bool)).recharted(*before)
+    assert np.linalg.norm(after[0] - q) > 6.0
+    for near in (before, after):
+        found = observer.reset(near[0] + 0.01, near[1], position="1 cm", velocity="1 cm/s")
+        sizes = [found.nees(*one)[0] for one in (before, after)]
+        assert sizes[0] == pytest.approx(sizes[1], rel=1e-9)
+        assert sizes[0] < 1e3
+
+
 def test_loops_stay_closed():
     robot, link = sorosim.load("hybrid_parallel"), "plate"
     observer = sorosim.Observer(robot, "5 ms", noise="1 mm", process={"motion": "0.1 m/s"}, lag="50 ms")
@@ -457,6 +473,18 @@ def observed(arm, feed, **options):
     return observer.state
 
 
+def test_what_is_uncertain_stays_along_loops_without_readings():
+    """A linkage of one freedom: its state is uncertain along two directions, also after a while without readings."""
+    robot = sorosim.load("four_bar")
+    observer = sorosim.Observer(robot, "10 ms", noise="1 mm", process={"motion": "0.1 m/s"})
+    observer.reset(robot.initial_q, position="5 mm", velocity="10 cm/s")
+    for _ in range(10):
+        found = observer.step()
+    size = np.linalg.norm(found.root, axis=1)
+    s = linalg.svdvals(found.root / size[:, None])
+    assert (s[2:] < 1e-6 * s[0]).all()
+
+
 def test_late_readings_are_as_if_they_had_come_in_time(arm):
     def in_time(observer, k, y):
         observer.step([1.0], y)
@@ -489,6 +517,25 @@ def test_a_reading_that_is_wrong_is_named_and_left_out(arm):
         observer.step([1.0], None if k == 15 else y)
 
     assert observed(arm, feed).q == pytest.approx(observed(arm, without).q, abs=1e-9)
+
+
+def test_a_reading_that_the_others_contradict_is_named(arm):
+    """A start of 3 cm would let a tip through that is 1 cm off: the marker at its middle tells, whichever is wrong."""
+
+    def observer():
+        out = sorosim.Observer(arm, "10 ms", noise="1 mm", process={"motion": "1 cm/s"})
+        out.reset("equilibrium", u=[1.0], position="3 cm", velocity="1 cm/s")
+        return out
+
+    right = {key: arm.pose(observer().state.q, "arm", s=s)[:3, 3] for key, s in (("arm", 1.0), ("arm@0.9", 0.9))}
+    third = {**right, "arm@0.8": arm.pose(observer().state.q, "arm", s=0.8)[:3, 3]}
+    across = arm.pose(observer().state.q, "arm")[:3, 2]
+    for key in third:
+        found = observer().step([1.0], {**third, key: third[key] + 0.01 * across})
+        assert found.rejected == (key,)
+    assert not observer().step([1.0], third).rejected
+    # without others it is as probable as before
+    assert not observer().step([1.0], {"arm": right["arm"] + 0.01 * across}).rejected
 
 
 def test_readings_of_a_gyroscope(arm):

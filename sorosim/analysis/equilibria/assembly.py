@@ -224,7 +224,8 @@ class _Closing:
         """The smallest z that closes the loops."""
         z = np.zeros(len(self.free))
         if len(z) and open_loops(self.robot, self.start):
-            z = Nearest(self.scaled, z, CLOSED).run(self.pull()).z
+            # a half: a distance is up to sqrt(3) of its largest part
+            z = Nearest(self.scaled, z, 0.5 * CLOSED).run(self.pull()).z
         q = self.q(z)
         if left := open_loops(self.robot, q):
             if open_loops(self.robot, q, BY_DIGITS):

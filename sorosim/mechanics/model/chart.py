@@ -172,6 +172,16 @@ class Charts:
             q[own], qd[own] = recharted(P, q[own], qd[own])
         return q, qd
 
+    def nearest(self, q: Array, qd: Array, other: Array) -> tuple[Array, Array]:
+        """Coordinates and rates (ndof,) of the same poses and twists whose rotations are next to those of `other`."""
+        q, qd = q.copy(), qd.copy()
+        for own, P in self.joints:
+            w, near = (q[own] @ P)[:3], (other[own] @ P)[:3]
+            size = np.linalg.norm(w)
+            if size > 0.0 and np.linalg.norm(w * (1.0 - 2.0 * np.pi / size) - near) < np.linalg.norm(w - near):
+                q[own], qd[own] = turned_back(P, q[own], qd[own], 1.0)
+        return q, qd
+
 
 class ChartLimit:
     """The joints whose coordinates cannot be changed, and how far they may turn.

@@ -118,9 +118,7 @@ class Observation:
         """
         n, robot, names = len(self.q), self.robot, self.names
         state = robot.coordinates(q), robot.coordinates(qd, "qd", order=1)
-        charts = Charts(robot.engine.layout, np.zeros(n, dtype=np.bool_))
-        others = [state, charts.recharted(*state)] if charts.joints else [state]
-        true_q, true_qd = min(others, key=lambda one: float(np.linalg.norm(one[0] - self.q)))
+        true_q, true_qd = Charts(robot.engine.layout, np.zeros(n, dtype=np.bool_)).nearest(*state, self.q)
         first = 2 * n + len(self.strain)
         true_strain = self.strain if strain is None else vector("strain", strain, len(self.strain))
         error, rows = np.zeros(len(self.root)), list(range(2 * n if strain is None else first))

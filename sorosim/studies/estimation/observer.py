@@ -346,7 +346,8 @@ class Observer:
         for readings in record.readings:
             belief, link, out, found = self._updated(belief, link, readings)
             rejected, innovations = [*rejected, *out], {**innovations, **found}
-        if moving.begins_anew and belief.state is state:
+        # without readings, too, a root has to stay along loops, which curve
+        if belief.state is state and (moving.begins_anew or self.robot.n_multipliers):
             belief = moving.closed(belief, belief.x, belief.root)
         return belief, record._replace(link=link, rejected=tuple(rejected), innovations=innovations)
 
