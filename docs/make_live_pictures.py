@@ -7,7 +7,9 @@ folder that is named by --to: python docs/make_live_pictures.py fin_ray soft_gri
 import argparse
 import io
 import sys
+import tempfile
 import time
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,29 @@ def photograph(robot: Any, plot: str = "", height: int = HEIGHT, **options: Any)
         return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
 
 
+def photograph_editor() -> Image.Image:
+    """The editor with the robot that `sorosim new` writes, its finger selected."""
+    from selenium.webdriver.common.by import By
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "finger.yaml"
+        path.write_text(
+            resources.files("sorosim").joinpath("starter.yaml").read_text(encoding="utf-8"), encoding="utf-8"
+        )
+        with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+            driver.set_window_size(1600, 1000)
+            driver.get(live.url)
+            item = 'sl-tree-item[data-path=\'["links","finger"]\'] span'
+            _wait(lambda: driver.find_elements(By.CSS_SELECTOR, item))
+            driver.execute_script("arguments[0].click()", driver.find_element(By.CSS_SELECTOR, item))
+            _wait(lambda: driver.find_elements(By.CSS_SELECTOR, "#form input[type=range]"))
+            driver.switch_to.frame("scene")
+            _wait(lambda: close_notices(driver))
+            driver.switch_to.default_content()
+            time.sleep(12.0)
+            return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
+
+
 def _first(controls: Any, n: int) -> list[Any]:
     return list(controls.all.values())[:n]
 
@@ -76,6 +101,7 @@ def main() -> None:
         arm = robots("estimation.md")[ARM].with_values(THIN)
         for file, image in (
             ("live", photograph(ROBOT)),
+            ("live_editor", photograph_editor()),
             ("live_observer", photograph(arm, "estimated", 1000, speed=0.25, observe=OBSERVED)),
         ):
             write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), file)

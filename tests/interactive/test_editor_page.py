@@ -1,0 +1,170 @@
+"""The editor in a browser, by clicks and keys alone: a robot from nothing, mistakes, undoing, others who type."""
+
+import asyncio
+import json
+import time
+
+import pytest
+from helpers.browser import browser, has_browser
+
+import sorosim
+from sorosim.files import load
+from sorosim.view.interactive.editor import EMPTY
+
+pytest.importorskip("viser")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver")]
+PATIENCE = 300.0  # s, with software that draws and other work beside it
+
+
+def until(condition, patience=PATIENCE):
+    end = time.monotonic() + patience
+    while not (found := condition()):
+        assert time.monotonic() < end, "the page does not come to it"
+        time.sleep(0.1)
+    return found
+
+
+class Person:
+    """Who has the page open."""
+
+    def __init__(self, driver, live):
+        from selenium.webdriver.common.by import By
+        from selenium.webdriver.common.keys import Keys
+
+        self.driver, self.text, self.css, self.keys = driver, live._editing.text, By.CSS_SELECTOR, Keys
+        driver.set_window_size(1600, 950)
+        driver.get(live.url)
+        until(lambda: self.all("sl-tree-item") and self.text.report)
+
+    def all(self, selector):
+        return self.driver.find_elements(self.css, selector)
+
+    def select(self, *path):
+        until(lambda: self.all(self.item(path)))
+        self.driver.execute_script("arguments[0].click()", self.all(f"{self.item(path)} span")[0])
+        until(lambda: self.all("#form h2") and self.all("#form h2")[0].text == " / ".join(path))
+
+    @staticmethod
+    def item(path):
+        return f"sl-tree-item[data-path='{json.dumps(list(path), separators=(',', ':'))}']"
+
+    def press(self, *path_and_key):
+        *path, key = path_and_key
+        self.all(self.item(path))[0].send_keys(key)
+
+    def answer(self, **values):
+        """Fill the dialog that is open, and say yes."""
+        until(lambda: self.all("sl-dialog[open] input"))
+        time.sleep(0.5)  # it is shown gradually
+        for name, value in values.items():
+            if name == "kind":
+                self.driver.execute_script("arguments[0].click()", self.all(f"sl-dialog input[value='{value}']")[0])
+                continue
+            field = self.all(f"sl-dialog input[name='{name}']")[0]
+            field.send_keys(self.keys.CONTROL, "a")
+            field.send_keys(value)
+        self.all("sl-dialog input[name='name']")[0].send_keys(self.keys.ENTER)
+        until(lambda: not self.all("sl-dialog"))
+
+    def fill(self, label, value):
+        field = until(lambda: self.all(f"#form input[aria-label='{label}']"))[0]
+        field.send_keys(self.keys.CONTROL, "a")
+        field.send_keys(value, self.keys.ENTER)
+
+    def command(self, key):
+        self.all("#form h2")[0].click()
+        self.driver.switch_to.active_element.send_keys(self.keys.CONTROL, key)
+
+    def said(self, words):
+        until(lambda: words in self.text.text)
+        until(lambda: self.text.report["version"] == self.text.version)
+
+
+def test_a_robot_from_nothing_by_clicks_and_keys(tmp_path):
+    path = tmp_path / "finger.yaml"
+    with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
+        me = Person(driver, live)
+        assert me.text.report["mistakes"]
+        me.select("links")
+        me.press("links", me.keys.INSERT)
+        me.answer(kind="rod", name="arm")
+        me.said("arm:")
+        assert me.text.report["mistakes"] == []
+        assert me.text.report["size"] == "4 coordinates, 0 inputs"
+        me.select("actuators")
+        me.press("actuators", me.keys.INSERT)
+        me.answer(kind="tendon", name="pull")
+        me.said("pull:")
+        me.select("links", "arm")
+        me.fill("links arm rod length", "40 cm")
+        me.said("40 cm")
+        me.press("links", "arm", me.keys.F2)
+        me.answer(name="finger")
+        me.said("rod: finger")
+        assert me.text.report["mistakes"] == []
+        assert not path.exists()
+        me.command("s")
+        until(path.exists)
+        robot = load(path)
+        assert (robot.ndof, robot.actuator_names, robot.description.links[0].body.length) == (4, ("pull",), 0.4)
+        until(lambda: live.session.robot.actuator_names == ("pull",))
+        # a mistake stands in words, and the robot stays
+        me.select("links", "finger")
+        me.fill("links finger rod material", "ruber")
+        me.said("ruber")
+        assert "ruber" in me.text.report["mistakes"][0]["words"]
+        until(lambda: "ruber" in me.all("#status")[0].text)
+        assert me.all(".cm-lintRange-error")
+        for _ in range(30):
+            if me.text.text == EMPTY:
+                break
+            me.command("z")
+            time.sleep(0.3)
+        assert me.text.text == EMPTY
+        wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
+        assert wrong == []
+
+
+def test_what_another_page_types_is_merged(tmp_path):
+    path = tmp_path / "finger.yaml"
+    path.write_text("sorosim: 1\nname: a\nlinks: {base: {}}\n", encoding="utf-8")
+    with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+        me = Person(driver, live)
+        n = len(me.text.text)
+        assert me.text.push(me.text.version, [{"clientID": "other", "changes": [[0, "# hers", ""], n]}])
+        until(lambda: "# hers" in me.all(".cm-content")[0].text)
+        me.all(".cm-content")[0].send_keys(me.keys.CONTROL, me.keys.END)
+        me.all(".cm-content")[0].send_keys("# mine")
+        me.said("# mine")
+        assert me.text.text.startswith("# hers\nsorosim: 1\n")
+
+
+def test_a_slider_moves_the_robot(tmp_path):
+    path = tmp_path / "finger.yaml"
+    with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
+        me = Person(driver, live)
+        me.select("links")
+        me.press("links", me.keys.INSERT)
+        me.answer(kind="rod", name="arm")
+        me.said("arm:")
+        me.select("links", "arm")
+        slider = until(lambda: me.all("#form input[aria-label='links arm rod length, slider']"))[0]
+        for _ in range(10):
+            slider.send_keys(me.keys.ARROW_RIGHT)
+        until(lambda: live.session.robot.description.links[0].body.length > 0.1005)
+        until(lambda: "length: 10 cm" not in me.text.text)
+
+
+def test_messages_of_pages_that_are_closed_do_not_stay(tmp_path):
+    from websockets.asyncio.client import connect
+
+    path = tmp_path / "finger.yaml"
+
+    async def come_and_go(url):
+        async with connect(url) as connection:
+            await connection.recv()
+
+    with sorosim.live(path, port=0, block=False, edit=True) as live:
+        for _ in range(3):
+            asyncio.run(come_and_go(live.url.replace("http", "ws") + "editor"))
+        until(lambda: not live._editing.server._open, 30.0)
