@@ -68,7 +68,7 @@ def photograph_editor() -> Image.Image:
             driver.get(live.url)
             item = 'sl-tree-item[data-path=\'["links","finger"]\'] span'
             _wait(lambda: driver.find_elements(By.CSS_SELECTOR, item))
-            driver.execute_script("arguments[0].click()", driver.find_element(By.CSS_SELECTOR, item))
+            driver.find_element(By.CSS_SELECTOR, item).click()
             _wait(lambda: driver.find_elements(By.CSS_SELECTOR, "#form input[type=range]"))
             driver.switch_to.frame("scene")
             _wait(lambda: close_notices(driver))

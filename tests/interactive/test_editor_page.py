@@ -41,7 +41,7 @@ class Person:
 
     def select(self, *path):
         until(lambda: self.all(self.item(path)))
-        self.driver.execute_script("arguments[0].click()", self.all(f"{self.item(path)} span")[0])
+        self.all(f"{self.item(path)} span")[0].click()
         until(lambda: self.all("#form h2") and self.all("#form h2")[0].text == " / ".join(path))
 
     @staticmethod

@@ -22,6 +22,7 @@ import yaml
 from sorosim.base.errors import FileError, InputError, SorosimError
 from sorosim.base.files_read import noting_files, times_of
 from sorosim.base.problems import Path as Place
+from sorosim.base.validation import counted
 from sorosim.files import edit as edits
 from sorosim.files import load_text, with_values
 from sorosim.files.bounded import read_bounded
@@ -30,7 +31,7 @@ from sorosim.files.yaml_reader import MAX_BYTES, TOO_LARGE, compose, is_block, r
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.doctor import OK, WRONG, examine
 
-NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {nothing: {}}\n"  # shown until there is one
+NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {empty: {}}\n"  # shown until there is one
 EMPTY = "sorosim: 1\nname: robot\n\nlinks: {}\n"
 IDLE = 0.4  # s without a change, after which the doctor looks
 MOST_CHANGES = 1_000_000  # of one session, beyond which pages begin anew
@@ -293,7 +294,8 @@ class RobotText:
             with self._lock:
                 self._robot = robot
             out["seconds"] = time.perf_counter() - started
-            out["size"] = f"{robot.ndof} coordinates, {len(robot.actuator_names)} inputs"
+            sizes = (robot.ndof, "coordinate"), (len(robot.actuator_names), "input")
+            out["size"] = ", ".join(counted(*one) for one in sizes)
         except SorosimError as error:
             out["mistakes"] = [one._asdict() for one in mistakes_of(error, self.path.name)]
         except Exception as error:  # of a plug-in

@@ -57,7 +57,7 @@ class Page:
     ) -> None:
         viser = require_viser()
         free, guard = _free_port(host, port), RequestGuard(origins)
-        guard.beside = beside
+        guard.beside, self._beside = beside, beside is not None
         self.session = session
         with redirect_stdout(StringIO()), guard.guarding():  # it announces itself
             self._server = viser.ViserServer(host=host, port=free, label=session.robot.name, verbose=False)
@@ -127,12 +127,15 @@ class Page:
 
     def _build(self, state: LiveState) -> None:
         """All of it, for a robot; panels of one like it stay."""
-        self._scene = RobotScene(self._server, state, self._dragged, self._clicked)
         panels = (state.robot.name, [(one.label, one.low, one.high, one.step) for one in state.controls.all.values()],
                   [link.name for link in state.robot.links], list(state.robot.instruments.readers),
                   list(state.controls.outputs.points),
                   state.estimated and (state.estimated.places, state.estimated.names))  # fmt: skip
-        if panels == self._panels:
+        alike = panels == self._panels
+        self._scene = RobotScene(
+            self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike
+        )  # fmt: skip
+        if alike:
             self._built = state
             return
         self._panels = panels
@@ -167,7 +170,8 @@ class Page:
         with gui.add_folder("Picture", expand_by_default=False):
             self._shown = {kind: gui.add_checkbox(SHOWN[kind], kind == CONTACTS) for kind in FORCES}
             self._arrow_label = gui.add_markdown("")
-            names = [NOBODY, CENTRE_OF_MASS, *(link.name for link in state.robot.links)]
+            # a link that has one of these names cannot be followed
+            names = list(dict.fromkeys([NOBODY, CENTRE_OF_MASS, *(link.name for link in state.robot.links)]))
             floats = all(link.joint.kind == "free" for link in state.robot.links if link.parent == WORLD)
             self._follow = gui.add_dropdown("camera follows", names, initial_value=CENTRE_OF_MASS if floats else NOBODY)
         keys: dict[tuple[Any, Any], tuple[str, Callable[[], None]]]

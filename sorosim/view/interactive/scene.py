@@ -33,6 +33,7 @@ GRID_THICKNESS = 1.0  # pixels
 CLEAR = 0.4  # opacity of rods in which there are tendons
 PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
 ASPECT, MARGINS = 1.6, (0.08, 0.3, 0.12, 0.14)  # of what the camera sees at first: the panel is at the right
+BESIDE = 0.9, (0.05, 0.48, 0.12, 0.14)  # the same beside an editor
 RECENT = 300  # moments that set the scale of arrows, some ten seconds
 WELCOME = 5.0  # s for which a page has the first camera, until what it reports is its own
 ESTIMATE, BAND = (0, 114, 178), (86, 180, 233)  # colours of an estimate, and of its 95 % ellipsoids
@@ -52,11 +53,17 @@ class RobotScene:
         State that camera and floor suit.
     on_drag, on_click : coroutine function
         Take viser's events of a pointer that drags the robot, or clicks at it.
+    beside : bool
+        Whether an editor stands beside the scene.
+    aims : bool
+        Whether pages that are open look at this robot anew.
     """
 
     def __init__(
-        self, server: Any, first: LiveState, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any]
-    ) -> None:
+        self, server: Any, first: LiveState, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any], *,
+        beside: bool = False, aims: bool = True,
+    ) -> None:  # fmt: skip
+        self._beside = beside
         self._server, self._scene = server, server.scene
         self.visual = RobotVisual(first.robot, resolution=COARSE)
         self._extent = self.visual.extent(first.q[None])
@@ -64,7 +71,7 @@ class RobotScene:
         self._scene.reset()
         self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag, on_click)
         self._estimate = None if first.estimated is None else _Estimate(self._scene, first, self.visual)
-        self._surroundings(up_axis(first.gravity))
+        self._surroundings(up_axis(first.gravity), aims)
         self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
         self._peaks, self._kinds = deque[Array](maxlen=RECENT), tuple[str, ...]()
         self._scale = ArrowScale([], self._size)
@@ -143,7 +150,7 @@ class RobotScene:
                 rigid.append((mesh, int(geometry.station[points[0]])))
         return soft, rigid
 
-    def _surroundings(self, up: Array) -> None:
+    def _surroundings(self, up: Array, aims: bool) -> None:
         scene, robot = self._scene, self.visual.robot
         room = 0.0 if robot.engine.loading.touches else ROOM * self._size
         points = np.concatenate([self._extent, self._extent - room * up])
@@ -161,11 +168,11 @@ class RobotScene:
                 f"/obstacles/{k}", one.points, one.faces, color=rgb(one.colour), opacity=opacity, side="double",
                 cast_shadow=False,
             )  # fmt: skip
-        camera = fit_camera(np.concatenate(framed), up, "iso", ASPECT, MARGINS)
+        camera = fit_camera(np.concatenate(framed), up, "iso", *(BESIDE if self._beside else (ASPECT, MARGINS)))
         first = self._server.initial_camera
         first.position, first.look_at, first.up = camera.position, camera.focus, camera.up
         first.fov, first.near = float(np.deg2rad(VIEW_ANGLE)), 0.01 * self._size
-        for client in self._server.get_clients().values():  # of the robot before
+        for client in self._server.get_clients().values() if aims else ():  # of the robot before
             with client.atomic():
                 client.camera.up_direction, client.camera.position = camera.up, camera.position
                 client.camera.look_at = camera.focus
