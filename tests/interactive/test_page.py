@@ -125,6 +125,29 @@ def test_boxes_switch_the_observer_and_its_readings(observed):
     assert len(observed._chart.data) == 4
 
 
+def test_what_is_selected_has_its_name_and_a_click_tells_its_link(page):
+    state = shown(page)
+    page.select("arm")
+    state = shown(page)
+    label, points = page._scene._selected_label, page._scene.visual.geometry.at(state.q).points
+    assert (label.text, label.visible) == ("arm", True)
+    assert (points.min(axis=0) <= label.position).all()
+    assert (label.position <= points.max(axis=0)).all()
+    page._build(state)  # a robot like it
+    shown(page)
+    assert page._scene._selected_label.text == "arm"
+    page.select("nobody")
+    shown(page)
+    assert not page._scene._selected_label.visible
+    told = []
+    page.on_click = told.append
+    towards = np.array([0.0, 0.0, -1.0])
+    asyncio.run(
+        page._clicked(SimpleNamespace(ray_origin=tuple(label.position - towards), ray_direction=tuple(towards)))
+    )
+    assert told == ["arm"]
+
+
 @pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere", "puma560"], indirect=True)
 def test_what_is_drawn_is_the_robot(page):
     state = shown(page, 0.1)

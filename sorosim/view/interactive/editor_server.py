@@ -33,13 +33,13 @@ class Editing:
 
     def __init__(self, session: Session, path: Path, set: Mapping[str, Any] | None = None) -> None:
         self.session = session
-        self.selected: tuple[str | int, ...] = ()
+        self._page: Any = None
         self.server = EditorServer({"press": lambda message: session.press(message["command"]), "select": self._select})
         self.text = self.server.text = RobotText(path, session.take, self.server.say, set)
 
     def start(self, page: Any) -> None:
         """Read the file, and follow clicks in the scene."""
-        page.on_click = self._clicked
+        self._page, page.on_click = page, self._clicked
         self.session.set_mode(STATICS)
         self.text.start()
 
@@ -48,7 +48,9 @@ class Editing:
         self.text.stop()
 
     def _select(self, message: dict[str, Any]) -> None:
-        self.selected = _path(message["path"])
+        """Name what a page selected in the scene, if it is a link."""
+        block, *name = (*_path(message["path"]), "")
+        self._page.select(str(name[0]) if block == "links" and name else "")
 
     def _clicked(self, link: str) -> None:
         """Tell pages where the link stands in the file."""

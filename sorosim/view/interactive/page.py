@@ -72,6 +72,7 @@ class Page:
         self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self._built: LiveState | None = None
         self._panels: Any = None
+        self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
         self._stopping = threading.Event()
         self._build(session.state)
@@ -135,6 +136,7 @@ class Page:
         self._scene = RobotScene(
             self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike
         )  # fmt: skip
+        self._scene.selected = self._selected
         if alike:
             self._built = state
             return
@@ -248,6 +250,10 @@ class Page:
             link, s = self._scene.nearest(state.q, point)
             session.grab(link, s=s, point=point)
         session.aim(event.end_position)
+
+    def select(self, link: str) -> None:
+        """Show the name of a link beside it; of none if it is ""."""
+        self._selected = self._scene.selected = link
 
     async def _clicked(self, event: Any) -> None:
         """A pointer clicks at the robot."""

@@ -77,6 +77,8 @@ class RobotScene:
         self._scale = ArrowScale([], self._size)
         label = {"font_size_mode": "screen", "anchor": "bottom-left", "visible": False}
         self._force_label = self._scene.add_label("/pull/force", "", **label)
+        self._selected_label = self._scene.add_label("/selected", "", **label)
+        self.selected = ""  # link that has its name beside it
         self._followed: Array | None = None
         self._came = dict[int, float]()  # when each page did, on the clock [s]
         self._aims = dict[int, Array]()  # of each page, where its camera looks, from what it follows
@@ -114,6 +116,7 @@ class RobotScene:
             mesh.position, mesh.wxyz = pose[:3, 3], (w, x, y, z)
         if self._estimate is not None and now.estimated is not None:
             self._estimate.show(now.estimated, band)
+        self._show_selected(g)
         self._show_wrenches(now, kinds)
         self._show_pull(now)
         self._follow(now, g, follow)
@@ -176,6 +179,15 @@ class RobotScene:
             with client.atomic():
                 client.camera.up_direction, client.camera.position = camera.up, camera.position
                 client.camera.look_at = camera.focus
+
+    def _show_selected(self, g: Array) -> None:
+        """The name of the link that is selected, in its middle."""
+        label = self._selected_label
+        stations = [k for k, (link, _) in enumerate(self.visual.geometry.places) if link == self.selected]
+        if label.text != (text := self.selected if stations else ""):
+            label.text, label.visible = text, bool(stations)
+        if stations:
+            label.position = g[stations, :3, 3].mean(axis=0)
 
     def _show_wrenches(self, now: LiveState, kinds: Collection[str]) -> None:
         acting = Wrenches.of(())
