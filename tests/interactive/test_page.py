@@ -423,6 +423,27 @@ def test_the_command_takes_what_is_observed(monkeypatch):
     assert asked["observe"] is None
 
 
+def test_a_new_robot_is_edited_at_once(monkeypatch, tmp_path):
+    shown = []
+
+    class Shown:
+        def __init__(self, path, **options):
+            shown.append((path, options))
+            self.session, self.url = SimpleNamespace(robot=SimpleNamespace(name="it")), "http://here/"
+
+        def wait(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(sorosim, "live", Shown)
+    path = tmp_path / "mine.yaml"
+    result = CliRunner().invoke(app, ["new", str(path), "--live"])
+    assert result.exit_code == 0, result.exception
+    assert shown == [(path, {"block": False})]
+    assert sorosim.load(path).ndof > 0
+    assert CliRunner().invoke(app, ["new", str(path), "--live"]).exit_code != 0
+    assert len(shown) == 1
+
+
 # -- in a browser ------------------------------------------------------------------------------------------------------
 
 

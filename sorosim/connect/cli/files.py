@@ -191,15 +191,26 @@ def robots(json: JsonOption = False) -> None:
 
 def new(
     path: Annotated[Path, Argument(metavar="FILE", parser=new_file, help="The file to write, such as my_robot.yaml.")],
+    live: Annotated[bool, Flag("--live", help="Edit it in the browser; needs the extra 'live'.")] = False,
 ) -> None:
     """Write a robot to start from, with comments; it runs as it is.
 
     Example: sorosim new my_robot.yaml
     """
+    if live:
+        from sorosim.view.interactive.page import require_viser
+
+        require_viser()
     text = resources.files("sorosim").joinpath("starter.yaml").read_text(encoding="utf-8")
     if path.suffix not in YAML:
         raise InputError("path", "a file name that ends in .yaml", f"'{path}'", f"try {path}.yaml")
     _write_new(path, text)
+    if live:
+        import sorosim
+        from sorosim.connect.cli.interactive import wait_for
+
+        wait_for(sorosim.live(path, block=False))
+        return
     out().print(f"{path}: try  sorosim simulate {path}  and then  sorosim play {path.stem}.h5", soft_wrap=True)
 
 

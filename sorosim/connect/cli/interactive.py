@@ -83,6 +83,11 @@ def live(
         robot, u=inputs, driven=motions, bounds=pairs(bounds, "--bounds", "cable1=0,10N"), set=changed, host=host,
         gamepad=_bindings(gamepad), out=output, block=False, origins=origin or (), observe=watch, edit=edit, **options,
     )  # fmt: skip
+    wait_for(shown)
+
+
+def wait_for(shown: Any) -> None:
+    """Say where a page is, until Ctrl-C ends it."""
     line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):
         shown.wait()
