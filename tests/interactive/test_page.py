@@ -56,6 +56,14 @@ def shown(page, elapsed=0.0):
     return state
 
 
+@pytest.mark.parametrize(
+    "page", [{"sorosim": 1, "name": "r", "links": {"nothing": {}, "base": {"parent": "nothing"}}}], indirect=True
+)
+def test_links_with_names_of_the_page_are_listed_once(page):
+    """A browser refuses a list that has an entry twice."""
+    assert list(page._follow.options) == ["nothing", CENTRE_OF_MASS, "base"]
+
+
 @pytest.mark.parametrize("page", ["cable_manipulator", "gripper_grasps_sphere"], indirect=True)
 def test_tendons_are_seen_through_their_rods(page):
     parts = page._scene.visual.geometry.parts
