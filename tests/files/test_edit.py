@@ -212,6 +212,8 @@ def edited(name, n, seed):
     """A robot's text after edits, each of which can be undone to the byte, and did what it should (it checks that)."""
     text, draw = bundled_file(name).read_text(encoding="utf-8"), random.Random(f"{name}{seed}")
     for k in range(n):
+        if not paths(read_text(text, "x").data):  # all is removed: begin anew
+            text = bundled_file(name).read_text(encoding="utf-8")
         edit = random_edit(text, draw, k)
         new = edit.applied(text)
         undone, shift = new, 0
