@@ -216,8 +216,7 @@ def edited(name, n, seed):
             text = bundled_file(name).read_text(encoding="utf-8")
         edit = random_edit(text, draw, k)
         new = edit.applied(text)
-        undone, shift = new, 0
-        back = []
+        back, shift = [], 0
         for start, end, words in sorted(edit.changes):
             back.append(Change(start + shift, start + shift + len(words), text[start:end]))
             shift += len(words) - (end - start)

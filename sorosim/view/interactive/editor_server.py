@@ -64,9 +64,13 @@ class EditorServer:
 
     Parameters
     ----------
-    text : RobotText
     actions : mapping of str to callable
         What buttons do, by name; each takes a dict, and returns what JSON can say.
+
+    Attributes
+    ----------
+    text : RobotText
+        Whose pages these are; set before the first one opens.
     """
 
     def __init__(self, actions: dict[str, Callable[[dict[str, Any]], Any]]) -> None:

@@ -1,6 +1,5 @@
 // The parts of the robot as a tree, and what may be done to them.
 import { ask, make } from "./dom.js";
-import { meaning } from "./schema.js";
 
 export const BLOCKS = ["materials", "links", "loops", "couplings", "actuators", "loads", "sensors"];
 const OTHERS = ["parameters", "prefabs", "parts", "gravity", "initial", "outputs", "simulate", "statics"];
@@ -148,10 +147,6 @@ export class Tree {
       this.select(this.wanted, true);
       this.wanted = null;
     }
-  }
-
-  about(schema) {
-    return meaning(schema.at([this.path[0]]));
   }
 }
 
