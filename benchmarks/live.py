@@ -1,16 +1,20 @@
-"""How fast robots of the page of `sorosim.live` move, and how many frames a second their pages get."""
+"""How fast robots of the page of `sorosim.live` move, how many frames a second their pages get, and what a key takes."""
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.context import Setting
-from sorosim.view.interactive.live import live
-from sorosim.view.interactive.session import Session
+from sorosim.files.bundled import bundled_file
+from sorosim.view.interactive.editor import replacement
+from sorosim.view.interactive.live import Live, live
+from sorosim.view.interactive.session import STATICS, Session
 from sorosim.view.interactive.state import LiveState
 
 ROBOTS = (
@@ -22,6 +26,12 @@ ROBOTS = (
     "ur5_with_soft_gripper",
 )
 SECONDS, PATIENCE = 10.0, 900.0  # that are measured, and that may pass before
+# numbers of files whose last digit is typed again and again, as text and as path
+EDITED = {
+    "cable_manipulator": ("young: 1 MPa", "materials.silicone.young"),
+    "fin_ray": ("wall: {length: 3 cm", "parameters.wall.length"),
+}
+KEYS, DIGITS = 60, ("2.9", "2.95", "3.05", "3.1")
 RANGE, PULL = 0.3, 0.1  # of the first slider; of the robot's size
 
 
@@ -39,6 +49,10 @@ def study(at: Setting) -> None:
     """Frames per second and real-time factors of six robots that are pulled at, without a browser; a minute or two."""
     import viser  # noqa: F401, the page needs it
 
+    at.say("robot, coordinates, ms from a key in the editor until its robot is sent to pages: median, 99 %; by a slider: median")
+    for name, (found, path) in at.size(EDITED, {"cable_manipulator": EDITED["cable_manipulator"]}).items():
+        keys, slides, n = measure_edits(name, found, path, at.size(KEYS, 4))
+        at.say(f"{name}, {n}: {np.median(keys):.0f}, {np.quantile(keys, 0.99):.0f}; {np.median(slides):.0f}")
     at.say("robot, frames per second, real-time factor, ms from the first grab to its frame, processor time per second")
     for name in at.size(ROBOTS, ROBOTS[:1]):
         one = measure(name, at.size(SECONDS, 0.5))
@@ -65,6 +79,42 @@ def measure(name: str, seconds: float) -> Pace:
             raise RuntimeError(f"{name}: {last.message}")
         busy = (time.process_time() - processor) / elapsed
         return Pace(name, shown.rate, (last.t - first.t) / elapsed, grab, busy)
+
+
+def measure_edits(name: str, found: str, path: str, n: int) -> tuple[list[float], list[float], int]:
+    """Times [ms] from a key, and from a slider that is moved, until the robot that it makes is sent; and coordinates."""
+    head, unit = found.rsplit(" ", 2)[0], found.rsplit(" ", 1)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{name}.yaml")
+        file.write_text(bundled_file(name).read_text("utf-8"), "utf-8")
+        with live(file, port=0, block=False) as shown:
+            assert shown._editing is not None
+            session, text = shown.session, shown._editing.text
+            _wait(session, lambda state: state.mode == STATICS and not state.compiling and bool(text.report))
+            keys, slides = list[float](), list[float]()
+            for k in range(n):
+                old = text.text
+                at = old.index(head)
+                end = old.index(unit, at) + len(unit)
+                new = old[:at] + f"{head} {DIGITS[k % len(DIGITS)]} {unit}" + old[end:]
+                changes = replacement(old, new)
+                keys.append(_until_sent(shown, lambda: text.push(text.version, [{"clientID": "a", "changes": changes}])))
+            for k in range(n):
+                value = f"{DIGITS[k % len(DIGITS)]} {unit}"
+                slides.append(_until_sent(shown, lambda: text.slide(path, value)))
+            return keys, slides, session.robot.ndof
+
+
+def _until_sent(shown: Live, change: Callable[[], Any]) -> float:
+    """Time [ms] until a robot that a change makes is sent to the pages."""
+    page, before = shown._page, shown.session.state.generation
+    begin = time.perf_counter()
+    change()
+    while page._sent <= before:
+        if time.perf_counter() > begin + PATIENCE:
+            raise RuntimeError("no robot is sent")
+        time.sleep(1e-3)
+    return 1e3 * (time.perf_counter() - begin)
 
 
 def _wait(session: Session, condition: Callable[[LiveState], bool]) -> LiveState:

@@ -83,7 +83,10 @@ def _robot(
     return robot._redescribed(robot.description.with_document(document))
 
 
-def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[str, object] | None = None) -> Robot:
+def load_text(
+    text: str, file: str, folder: Path | None = None, *, set: Mapping[str, object] | None = None,
+    like: Robot | None = None,
+) -> Robot:  # fmt: skip
     """Read a robot from the text of its file, as result files keep it.
 
     Parameters
@@ -96,6 +99,8 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
         are used, and an included file is an error.
     set : mapping, optional
         Values to replace, see `load`.
+    like : Robot, optional
+        Read from the text before it was changed, which took in no other files: what stays is taken from it.
     """
     from sorosim.files.expand import expand
     from sorosim.files.nodes import nodes_of
@@ -106,7 +111,7 @@ def load_text(text: str, file: str, folder: Path | None = None, *, set: Mapping[
         raise FileError(file, f"expected the description of a robot, got a result without one; {hint}")
     document = read_text(text, file)
     expanded = expand(nodes_of(document.data, file, document.positions), file, folder, set)
-    return _robot(expanded, folder, file, text)
+    return _robot(expanded, folder, file, text, like=like)
 
 
 @public

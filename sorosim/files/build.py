@@ -354,6 +354,7 @@ class _Reader:
     def changed(self, robot: Robot) -> Robot | None:
         """A robot with the runs of another one; None where they may not stay, or where something is wrong."""
         scope, old = self.scope, robot.description
+        scope.check_top()
         if scope.before is None or not all(scope.before.stays(scope.reading, block) for block in RUNS):
             return None
         kept = ("simulate", "statics", "initial", "initial_rates", "shapes", "outputs")
@@ -445,9 +446,10 @@ class _Reader:
                 at.attempt(partial(fit, actuator))
         for name, load in description.loads.items():
             At(scope, ("loads", name, next(iter(scope.data["loads"][name])))).attempt(partial(load.bind, layout))
+        poses = np.broadcast_to(np.eye(4), (len(tree.segment) + 1, 4, 4))
         for name, constraint in description.constraints.items():
             one = {name: constraint}
-            At(scope).attempt(partial(compile_loops, one, {}, description.links, layout, tree, lambda node: np.eye(4)))
+            At(scope).attempt(partial(compile_loops, one, {}, description.links, layout, tree, poses))
 
     def check_routes(self, robot: Robot) -> None:
         """Note which tendons and chambers leave their rods."""

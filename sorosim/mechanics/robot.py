@@ -187,11 +187,11 @@ class Robot(StateQuantities):
 
     def with_loads(self, **loads: Load) -> Robot:
         """Return the same robot under further loads, by name; a load of a known name takes its place."""
-        return Robot(replace(self.description, loads={**self.description.loads, **loads}))
+        return Robot(replace(self.description, loads={**self.description.loads, **loads}), like=self)
 
     def with_sensors(self, **sensors: Sensor) -> Robot:
         """Return the same robot with further sensors, by name; a sensor of a known name takes its place."""
-        return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}))
+        return Robot(replace(self.description, sensors={**self.description.sensors, **sensors}), like=self)
 
     # -- checks of arguments ----------------------------------------------------------------------------------------
 

@@ -196,7 +196,7 @@ def test_the_quadrature_of_a_uniform_rod_is_exact():
         assert (found.stiffness < 1e-12) == (expected == 0.0)
         # against many more points, by the definition of the error
         many = replace(division, quadrature=60)
-        K, exact = division.matrices()[0], many.matrices()[0]
+        K, exact = division.matrices[0], many.matrices[0]
         ratio = np.linalg.eigvals(np.linalg.solve(exact, K)).real
         assert found.stiffness == pytest.approx(np.abs(ratio - 1.0).max(), abs=1e-10)
 

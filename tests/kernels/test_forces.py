@@ -39,7 +39,7 @@ def elastic(robot):
             D.append(np.diag(own * is_linear))
         rest += joint.rest
         for piece in robot.engine.layout.links[link.name].pieces:  # with the points that routes ask for
-            stiffness, damping = piece.division.matrices()
+            stiffness, damping = piece.division.matrices
             K.append(stiffness)
             D.append(damping)
             rest += [0.0] * len(stiffness)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
@@ -170,7 +170,7 @@ class LoopLayout(NamedTuple):
 
 def compile_loops(
     constraints: Mapping[str, Loop | Coupling], motors: Mapping[int, LoopForce], links: Sequence[Link],
-    layout: Layout, tree: Tree, built: Callable[[int], Array],
+    layout: Layout, tree: Tree, built: Array,
 ) -> tuple[Loops, LoopLayout]:  # fmt: skip
     """Arrays of loops, and of couplings behind them.
 
@@ -182,8 +182,8 @@ def compile_loops(
         By the index of the actuator.
     links, layout, tree
         The tree, in which the places of all anchors are nodes.
-    built : callable
-        Pose (4, 4) of a node when all coordinates are zero.
+    built : (n + 1, 4, 4) ndarray
+        Poses of nodes when all coordinates are zero, and of the world.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def compile_loops(
             raise ModelError(where, "two ends that can move against each other", "both on the same place")
         assert pose_a is not None  # refused by Loop
         if pose_b is None:
-            pose_b = np.linalg.inv(built(nodes[1])) @ built(nodes[0]) @ pose_a
+            pose_b = np.linalg.inv(built[nodes[1]]) @ built[nodes[0]] @ pose_a
         acting = {motor.index_in(joint): i for i, motor in motors.items() if motor.loop == name}
         has_springs = bool(acting) or np.any(joint.stiffness) or np.any(joint.damping)
         assert joint.turn is not None  # refused by Loop
@@ -231,7 +231,7 @@ def compile_loops(
     forbidden = np.concatenate([np.zeros((0, 6)), *(loop.joint.constrained for loop in loops.values())])
     turns = np.logical_not(forbidden[:, 3:].any(axis=1))
     extents = {name: extent(loop, by_name, layout, built) for name, loop in loops.items()}
-    places = np.array([built(int(layout.links[name].nodes[0]))[:3, 3].real for name in by_name if couplings])
+    places = built[[layout.links[name].nodes[0] for name in by_name if couplings], :3, 3].real
     size_of_robot = float(np.ptp(places, axis=0).max()) if len(places) else 0.0
     size_of_robot = size_of_robot or 1.0
     for k, (name, coupling) in enumerate(couplings.items(), len(loops)):
@@ -248,7 +248,7 @@ def compile_loops(
     return Loops(row, value, size), LoopLayout(rows, turns, extents, first)
 
 
-def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callable[[int], Array]) -> float:
+def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Array) -> float:
     """The greatest distance of frame a from the links that the loop makes a ring; 1 m if there is none."""
     chains: list[set[str]] = [set(), set()]
     for chain, anchor in zip(chains, (loop.a, loop.b), strict=True):
@@ -258,6 +258,6 @@ def extent(loop: Loop, links: Mapping[str, Link], layout: Layout, built: Callabl
             name = links[name].parent
     ring = (chains[0] ^ chains[1]) or ({loop.a.link} - {WORLD})  # both frames may be those of one rod
     nodes = [loop.b.node(layout), *(node for name in ring for node in layout.links[name].nodes)]
-    origin = built(loop.a.node(layout))[:3, 3]
-    largest = max(float(np.linalg.norm((built(int(node))[:3, 3] - origin).real)) for node in nodes)
+    away = built[nodes, :3, 3] - built[loop.a.node(layout), :3, 3]
+    largest = float(np.linalg.norm(away.real, axis=1).max())
     return largest if largest > 0.0 else 1.0

@@ -30,7 +30,7 @@ from sorosim.mechanics.engine.loading import DeepContact, Loading, SlipState, St
 from sorosim.mechanics.engine.records import Contacts
 from sorosim.mechanics.kernels.evaluate import DONE, Evaluation, State, System
 from sorosim.mechanics.kernels.external import ExternalForces
-from sorosim.mechanics.kernels.forces import Internal
+from sorosim.mechanics.kernels.forces import Elastic, Internal
 from sorosim.mechanics.kernels.joints import MOTOR, SERVO
 from sorosim.mechanics.kernels.kinematics import (
     COLUMN_RATES,
@@ -75,17 +75,16 @@ class Engine:
         loops = [one for one in constraints.values() if isinstance(one, Loop)]
         places = [place for load in loads.values() for place in load.places]
         places += [(anchor.link, anchor.s) for loop in loops for anchor in (loop.a, loop.b)]
-        self.tree, elastic, layout = compile_tree(links, places)
         motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, JointForce)}
         loop_motors = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoopForce)}
         of_loads = {i: actuator for i, actuator in enumerate(actuators.values()) if isinstance(actuator, LoadInput)}
         in_rods = {i: a for i, a in enumerate(actuators.values()) if i not in {*motors, *loop_motors, *of_loads}}
         self.actuator_names = tuple(actuators)
-        for i, actuator in in_rods.items():
-            check_actuator(self.actuator_names[i], actuator, layout)
-        finer = with_points_for_routes(in_rods.values(), layout)
-        if any(mine is not given for mine, given in zip(finer, links, strict=True)):
-            self.tree, elastic, layout = compile_tree(finer, places)
+        self._tree_of = number_type(), (*links, *in_rods.values()), places
+        self._compiled: tuple[Tree, Elastic, Layout] = (
+            like._compiled if like is not None and like._has_tree_of(self) else self._compile(links, places, in_rods)
+        )
+        self.tree, elastic, layout = self._compiled
         joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops)
         self.layout = replace(layout, joined=joined, gravity=tuple(gravity))
         self.gravity = np.array(gravity, dtype=number_type())
@@ -122,11 +121,27 @@ class Engine:
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
-        self.loops, self.loop_layout = compile_loops(
-            constraints, loop_motors, links, self.layout, self.tree, self._built
-        )
+        built = self._built() if constraints else np.eye(4)[None]
+        self.loops, self.loop_layout = compile_loops(constraints, loop_motors, links, self.layout, self.tree, built)
         self.loading.n_loops = len(self.loops.row)
         self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
+
+    def _compile(
+        self, links: tuple[Link, ...], places: list[tuple[str, float]], in_rods: Mapping[int, Any]
+    ) -> tuple[Tree, Elastic, Layout]:
+        """Arrays of links, with Gauss points for what runs in their rods."""
+        out = compile_tree(links, places)
+        for i, actuator in in_rods.items():
+            check_actuator(self.actuator_names[i], actuator, out[2])
+        finer = with_points_for_routes(in_rods.values(), out[2])
+        is_finer = any(mine is not given for mine, given in zip(finer, links, strict=True))
+        return compile_tree(finer, places) if is_finer else out
+
+    def _has_tree_of(self, other: Engine) -> bool:
+        """Whether links, places on them and what runs in their rods are those of another engine."""
+        (kind, parts, places), (their_kind, their_parts, their_places) = self._tree_of, other._tree_of
+        alike = kind is their_kind and len(parts) == len(their_parts) and places == their_places
+        return alike and all(mine is theirs for mine, theirs in zip(parts, their_parts, strict=True))
 
     def _has_rod_actuators_of(self, other: Engine) -> bool:
         """Whether actuators inside rods and the geometry of rods are those of another engine."""
@@ -197,12 +212,10 @@ class Engine:
             self._prepared[function] = prepare(function, arguments, self.features)
         return self._prepared[function]
 
-    def _built(self, node: int) -> Array:
-        """Pose (4, 4) of a node when all coordinates are zero."""
-        if node < 0:
-            return np.eye(4)
-        g, _ = self.poses(np.array([node]), self.zero_rates, self.zero_rates)
-        return np.array(g[0])
+    def _built(self) -> Array:
+        """Poses (n + 1, 4, 4) of all nodes when all coordinates are zero, and of the world, -1."""
+        g, _ = self.poses(np.arange(len(self.tree.segment)), self.zero_rates, self.zero_rates)
+        return np.concatenate([g, np.eye(4)[None]])
 
     # -- kinematics ------------------------------------------------------------------------------------------------
 

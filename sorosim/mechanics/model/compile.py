@@ -260,7 +260,7 @@ class _Builder:
             first, columns = first - rod.block.n, rod.block.sections[i]
             ends = tuple((first + column, rate) for column, rate in columns.ends)
             return Piece(division, start, len(self.blocks) - 1, first + columns.first, n, (first, rod.block.n), ends)
-        K, D = division.matrices()
+        K, D = division.matrices
         names = (name if len(rod.divisions) == 1 else f"{i + 1}.{name}" for name in division.strain.names)
         self.name(link.name, names, ["angle" if row < 3 else "number" for row in division.strain.rows])
         if link.joint.changes_length and i == 0:

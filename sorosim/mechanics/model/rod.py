@@ -220,6 +220,7 @@ class Division(Declared, title="Rods"):
             return "reference strain varies"
         return "" if self.discs is None else "discs stand apart from each other"
 
+    @cached_property
     def matrices(self) -> tuple[Array, Array]:
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
         X, w, is_gauss = self.gauss_points()

@@ -55,7 +55,7 @@ def quadrature(context: CheckContext) -> Iterator[Finding]:
 def missed(division: Division) -> Missed:
     """What the Gauss points of a division miss of its integrals."""
     fine = replace(division, quadrature=max(division.n_gauss, min(EXACT * division.n_gauss + 10, 200)))
-    K, exact = division.matrices()[0], fine.matrices()[0]
+    K, exact = division.matrices[0], fine.matrices[0]
     stiffness = compliance = 0.0
     if len(K):
         scale = 1.0 / np.sqrt(np.diag(exact))

@@ -285,9 +285,10 @@ class RobotText:
         try:
             out["outline"] = outline(text, self.path.name)
             started = time.perf_counter()
+            like = None if self._others else self._robot  # files that a text takes in are read again
             with noting_files() as files:
                 try:
-                    robot = load_text(text, self.path.name, self.path.parent, set=self._set)
+                    robot = load_text(text, self.path.name, self.path.parent, set=self._set, like=like)
                 finally:
                     self._others = times_of(files)
             self._take(robot)

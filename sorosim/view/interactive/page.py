@@ -74,7 +74,7 @@ class Page:
         self._panels: Any = None
         self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
-        self._stopping = threading.Event()
+        self._stopping, self._sent = threading.Event(), 0
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
         self._thread.start()
@@ -98,6 +98,7 @@ class Page:
                     self._build(state)
                 with self._server.atomic():
                     self._show(state)
+                self._sent = state.generation
             except Exception as error:  # the page must say what it cannot show
                 failed = self._fail(error, failed)
             sent.append(time.perf_counter())
