@@ -49,7 +49,9 @@ def study(at: Setting) -> None:
     """Frames per second and real-time factors of six robots that are pulled at, without a browser; a minute or two."""
     import viser  # noqa: F401, the page needs it
 
-    at.say("robot, coordinates, ms from a key in the editor until its robot is sent to pages: median, 99 %; by a slider: median")
+    at.say(
+        "robot, coordinates, ms from a key in the editor until its robot is sent to pages: median, 99 %; by a slider: median"
+    )
     for name, (found, path) in at.size(EDITED, {"cable_manipulator": EDITED["cable_manipulator"]}).items():
         keys, slides, n = measure_edits(name, found, path, at.size(KEYS, 4))
         at.say(f"{name}, {n}: {np.median(keys):.0f}, {np.quantile(keys, 0.99):.0f}; {np.median(slides):.0f}")
@@ -98,7 +100,9 @@ def measure_edits(name: str, found: str, path: str, n: int) -> tuple[list[float]
                 end = old.index(unit, at) + len(unit)
                 new = old[:at] + f"{head} {DIGITS[k % len(DIGITS)]} {unit}" + old[end:]
                 changes = replacement(old, new)
-                keys.append(_until_sent(shown, lambda: text.push(text.version, [{"clientID": "a", "changes": changes}])))
+                keys.append(
+                    _until_sent(shown, lambda: text.push(text.version, [{"clientID": "a", "changes": changes}]))
+                )
             for k in range(n):
                 value = f"{DIGITS[k % len(DIGITS)]} {unit}"
                 slides.append(_until_sent(shown, lambda: text.slide(path, value)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -55,6 +56,32 @@ class Document:
     def expanded(self) -> Expanded:
         """Its parameters replaced and its parts made."""
         return expand(self.root, self.file, None)
+
+    def written(self, path: str) -> Path | None:
+        """Where its own text says what stands at a path of the expanded data, or would; None: another file does.
+
+        `path` has dots, [i] for entries of lists, and * for the only key of a mapping; names of materials are followed.
+        """
+        data = self.expanded.data
+        out: Path = ()
+        for part in re.findall(r"[^.\[\]]+", path):
+            here = at_path(data, out)
+            if isinstance(here, str) and out[-1:] == ("material",):
+                out = ("materials", here)
+                here = at_path(data, out)
+            key: str | int = int(part) if isinstance(here, list) else part
+            if part == "*":
+                if not isinstance(here, dict) or len(here) != 1:
+                    return None
+                key = next(iter(here))
+            elif isinstance(here, dict) and part not in here and part[-2:] in ("_y", "_z") and part[:-2] in here:
+                key = part[:-2]  # of two strains
+            out = (*out, key)
+        here = at_path(data, out)
+        if isinstance(here, dict) and len(here) == 1:  # a basis with its order
+            out = (*out, *here)
+        place = self.expanded.places.place(out)
+        return place.path if place.file == self.file else None
 
 
 def document_of(

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
+from sorosim.files import load_text
+from sorosim.files.edit import set_value
 from sorosim.studies.doctor import ODD, examine
+from sorosim.view.interactive.editor import value_of
 from tests.doctor.test_planted import load
 
 NUMBER = r"[-+]?\d[\d.]*(?:e[-+]?\d+)?"
@@ -142,3 +145,34 @@ def test_damping_by_the_factor_of_the_remedy_rings_as_long_as_it_says():
 
     slowest = next(mode for mode in CheckContext(better).oscillations if mode.of_rods > 0.5)
     assert slowest.damping_ratio == pytest.approx(0.01, rel=0.1)
+
+
+UNITS = {
+    "modulus": ("arm", {"materials.rubber.young": 1.0}, ("material of links.arm.rod", "Young's modulus 1 Pa")),
+    "density": ("arm", {"materials.rubber.density": 1.1}, ("material of links.arm.rod", "density 1.1 ")),
+    "locked": ("arm", SOFT_STRETCH, ("links.arm.rod.strain", "elongation is locked")),
+}
+IN_WORDS = ("young", "input", "winding", "pull")  # more than one change may follow
+
+
+@pytest.mark.parametrize("name", [*UNITS, *(name for name in FOLLOWED if name not in IN_WORDS)])
+def test_the_change_of_a_finding_mends_the_text(name):
+    robot, mistake, (where, words), *_ = {**FOLLOWED, **UNITS}[name]
+    text = load(robot, mistake).description.document.text
+
+    def found(text):
+        made = load_text(text, "robot.yaml")
+        return made, [f for f in examine(made) if f.where == where and words in f.what and f.level != "ok"]
+
+    made, (finding,) = found(text)
+    path, value = finding.change
+    edit = set_value(text, made.description.document.written(path), value_of(value))
+    assert len(edit.changes) == 1
+    assert found(edit.applied(text))[1] == []
+
+
+def test_a_change_of_what_another_file_says_is_none_of_the_text():
+    made = load("arm", {"simulate.dt_out": "2 s"})  # as set
+    (finding,) = [one for one in examine(made) if one.where == "simulate.dt_out"]
+    assert made.description.document.written(finding.change[0]) is None
+    assert made.description.document.written("links.arm.rod.*") is None

@@ -155,6 +155,21 @@ def test_a_slider_moves_the_robot(tmp_path):
         until(lambda: "length: 10 cm" not in me.text.text)
 
 
+def test_a_remedy_is_a_button(tmp_path):
+    path = tmp_path / "arm.yaml"
+    rod = "{length: 10 cm, section: {circle: {radius: 5 mm}}, material: gel, strain: {bending: 3}}"
+    gel = "{young: 3 MPa, poisson: 0.5, density: 1.1, damping: 1 kPa*s}"
+    text = f"sorosim: 1\nname: arm\nmaterials:\n  gel: {gel}  # as measured\nlinks: {{arm: {{rod: {rod}}}}}\n"
+    path.write_text(text, encoding="utf-8")
+    with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+        me = Person(driver, live)
+        until(lambda: [one for one in me.all("#findings button") if one.text == "density: 1100 kg/m^3"])[0].click()
+        me.said(text.split("\n")[3].replace("density: 1.1", "density: 1100 kg/m^3"))
+        until(lambda: "density" not in "".join(one.text for one in me.all("#findings button")))
+        until(lambda: live.session.robot.links[0].rod.divisions[0].material.density == 1100.0)
+        assert me.all("#discretisation .light")
+
+
 def test_messages_of_pages_that_are_closed_do_not_stay(tmp_path):
     from websockets.asyncio.client import connect
 

@@ -139,7 +139,7 @@ def largest_shift(coarse: Equilibrium, fine: Equilibrium) -> Shift:
 
 
 def _tip(shift: Shift, words: str, state: Equilibrium) -> Finding:
-    code, where, remedy = "discretisation.tip", "discretisation", ""
+    code, where, remedy, raised, order = "discretisation.tip", "discretisation", "", "", 0
     level = level_of(code, shift.percent)
     if level != OK or shift.percent > 100.0 * AIM:
         points = gain_by_points(state.robot, state, shift)
@@ -147,19 +147,21 @@ def _tip(shift: Shift, words: str, state: Equilibrium) -> Finding:
             where = f"links.{shift.link}" if shift.link else where
             fine = refined(state.robot)
             options = gains(state.robot, fine, transfer(state.robot, fine), state, shift)
-            remedy = _advice(options, points, 100.0 * shift.distance / shift.percent)
+            best = max([*options, points], key=lambda gain: gain.distance)
+            remedy = _advice(best, options, points, 100.0 * shift.distance / shift.percent)
+            raised, order = f"{best.where}.{'' if best is points else 'strain.'}{best.strain}", best.order
         elif points.distance > MOST * shift.distance:
             words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
     mm = 1e3 * shift.distance
     what = section_words(shift.link, shift.s)
-    return finding(code, where, shift.percent, level, what=what, mm=mm, words=words, remedy=remedy)
+    return finding(code, where, shift.percent, level, what=what, mm=mm, words=words, remedy=remedy,
+                   raised=raised, order=order)  # fmt: skip
 
 
-def _advice(options: list[Gain], points: Gain, reach: float) -> str:
+def _advice(best: Gain, options: list[Gain], points: Gain, reach: float) -> str:
     """What to raise; by how much the section moves then is first order, and shown if less than its reach [m]."""
-    best = max([*options, points], key=lambda gain: gain.distance)
     if best is points:
         return f"more points matter most: quadrature: {best.order} in {best.where}"
     others = [gain for gain in options if gain.distance > 0.5 * best.distance and gain is not best]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,9 @@ class Finding(NamedTuple):
     value: float | None = None  # the number that the level was judged by
     unit: str = ""  # of it, SI or %
     code: str = ""  # of the kind of finding, as in `findings.yaml`
+    change: tuple[str, str] | None = (
+        None  # path and value by which the file follows the remedy, where that is one change
+    )
 
 
 class Rule(NamedTuple):
@@ -33,6 +37,7 @@ class Rule(NamedTuple):
     odd: tuple[float, float] | None = None  # values outside are odd
     note: tuple[float, float] | None = None  # values outside are noted
     level: str = ODD  # without ranges
+    set: Mapping[str, str] = {}  # the change that follows the remedy: its path, after a dot if it begins at the object
 
 
 RULES = {
@@ -47,7 +52,10 @@ def finding(code: str, where: str, value: Any = None, level: str = "", /, **word
     rule = RULES[code]
     value = None if value is None else float(value)
     what, remedy, unit = (text.format(value=value, **words) for text in (rule.what, rule.remedy, rule.unit))
-    return Finding(level or rule.level, where, what, remedy, value, unit, code)
+    path, new = next(((at.format(**words), x.format(value=value, **words)) for at, x in rule.set.items()), ("", ""))
+    path = where.removeprefix("material of ") + path if path.startswith(".") else path
+    change = (path.removesuffix("."), new) if path and new else None
+    return Finding(level or rule.level, where, what, remedy, value, unit, code, change)
 
 
 def judged(code: str, where: str, value: object, measure: object = None, /, **words: object) -> list[Finding]:

@@ -81,7 +81,7 @@ def _joint(context: CheckContext, where: str, joint: Joint, i: int, c: Coordinat
         yield finding("joint.preloaded", where, rest, **words)
     span, sinks = min(limit.high - limit.low, 2.0 * np.pi * c.size), load / limit.stiffness
     enough = {"span": span, "enough": load / (0.01 * span)}
-    yield from judged("joint.soft_stop", f"{where}.limits", sinks, sinks / span, **enough, **words)
+    yield from judged("joint.soft_stop", f"{where}.limits", sinks, sinks / span, joint=where, **enough, **words)
 
 
 def _rates(context: CheckContext) -> Iterator[Finding]:

@@ -47,7 +47,7 @@ def quadrature(context: CheckContext) -> Iterator[Finding]:
         n, safe = enough(division), division.default_points()
         yield finding(
             "quadrature.rod", f"{place.where}.quadrature", 100.0 * worst, level, points=division.n_gauss,
-            panel=" in each panel" if division.breakpoints else "", integral=integral,
+            panel=" in each panel" if division.breakpoints else "", integral=integral, n=n,
             remedy=f"{n}" if n > safe else f"{n}, or leave it out, which takes {safe}",
         )  # fmt: skip
 

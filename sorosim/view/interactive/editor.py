@@ -13,12 +13,13 @@ import re
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from sorosim.analysis.equations.strains import places
 from sorosim.base.errors import FileError, InputError, SorosimError
 from sorosim.base.files_read import noting_files, times_of
 from sorosim.base.problems import Path as Place
@@ -30,6 +31,7 @@ from sorosim.files.kinds import BLOCKS, add, additions
 from sorosim.files.yaml_reader import MAX_BYTES, TOO_LARGE, compose, is_block, read_text
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.doctor import OK, WRONG, examine
+from sorosim.studies.doctor.findings import LEVELS, Finding
 
 NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {empty: {}}\n"  # shown until there is one
 EMPTY = "sorosim: 1\nname: robot\n\nlinks: {}\n"
@@ -83,6 +85,7 @@ class RobotText:
         self._others: dict[Path, int | None] = {}
         self._stopping = False
         self.report: dict[str, Any] = {}
+        self.findings: dict[str, Any] = {}
         self._thread = threading.Thread(target=self._run, name="sorosim editor", daemon=True)
 
     def start(self) -> None:
@@ -311,13 +314,13 @@ class RobotText:
         robot = self._robot
         assert robot is not None
         try:
-            found = [one for one in examine(robot) if one.level != OK]
+            found = examine(robot)
         except SorosimError as error:
-            row = {"level": WRONG, "where": "", "what": str(error), "remedy": ""}
-            self._say({"findings": [row], "version": version})
-            return
-        rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy} for one in found]
-        self._say({"findings": rows, "version": version})
+            found = [Finding(WRONG, "", str(error))]
+        rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy,
+                 "change": _edit(robot, one.change)} for one in found if one.level != OK]  # fmt: skip
+        self.findings = {"findings": {"rows": rows, "discretisation": discretisation(robot, found)}, "version": version}
+        self._say(self.findings)
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------
@@ -389,6 +392,26 @@ def mistakes_of(error: SorosimError, file: str) -> list[Mistake]:
         else:
             found.append(Mistake(0, 0, line))
     return found
+
+
+def _edit(robot: Robot, change: tuple[str, str] | None) -> dict[str, Any] | None:
+    """The edit of the text that a change of the doctor is; None where another file would have to be changed."""
+    document = robot.description.document
+    path = None if change is None or document is None else document.written(change[0])
+    return None if change is None or path is None else {"path": list(path), "yaml": change[1]}
+
+
+def discretisation(robot: Robot, found: Iterable[Finding]) -> dict[str, Any] | None:
+    """What the doctor finds of orders and points: the worst level, words, and each division; None without rods."""
+    own = [one for one in found if one.code.partition(".")[0] in ("discretisation", "quadrature")]
+    rows = [(one.where, max((n - 1 for n in one.division.strain.count_per_strain if n), default=None), one.division)
+            for one in places(robot)]  # fmt: skip
+    if not rows:
+        return None
+    level = max((one.level for one in own), key=LEVELS.index, default=OK)
+    words = [f"{where}: {'rigid' if order is None else f'order {order}'}, {division.n_gauss} points"
+             for where, order, division in rows]  # fmt: skip
+    return {"level": level, "words": [one.what for one in own], "divisions": words}
 
 
 def outline(text: str, file: str) -> list[Any]:

@@ -99,7 +99,8 @@ class EditorServer:
         self._open[connection] = asyncio.get_running_loop()
         try:
             assert self.text is not None
-            await connection.send(json.dumps({"document": self.text.document(), "state": self.text.report}))
+            first = {"document": self.text.document(), "state": self.text.report, **self.text.findings}
+            await connection.send(json.dumps(first))
             async for raw in connection:
                 answer = await asyncio.to_thread(self._answered, raw)
                 if answer is not None:

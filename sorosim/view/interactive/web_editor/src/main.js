@@ -52,8 +52,8 @@ const save = async (over = false) => {
     if (await ask("The file was changed by something else", make("p", {}, "Write over it?"))) return save(true);
   }
 };
-const button = (label, action, keys) => make("button", { type: "button", onclick: () => run(action), "aria-keyshortcuts": keys ?? null, title: keys ? `${label} (${keys})` : label }, label);
-const name = make("b", { id: "name" }), light = make("span", { id: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
+const button = (label, action, keys, title = keys ? `${label} (${keys})` : label) => make("button", { type: "button", onclick: () => run(action), "aria-keyshortcuts": keys ?? null, title }, label);
+const name = make("b", { id: "name" }), light = make("span", { id: "light", className: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
 $("bar").append(
   light, name, size, make("span", { className: "space" }), button("Save", () => save(), "Control+S"), button("Undo", () => undo(text.view), "Control+Z"), button("Redo", () => redo(text.view), "Control+Y"),
   make("span", { className: "gap" }), button("Motion / statics", () => link.ask("press", { command: "mode" })), button("Pause", () => link.ask("press", { command: "pause" })), button("Reset", () => link.ask("press", { command: "reset" })),
@@ -100,7 +100,7 @@ link.on("document", (found) => {
 });
 const LEVELS = { good: "no mistakes, nothing odd", note: "something to note", odd: "something odd", wrong: "mistakes" };
 const show = (level) => {
-  light.className = level;
+  light.className = `light ${level}`;
   light.setAttribute("aria-label", LEVELS[level]);
   light.title = LEVELS[level];
 };
@@ -120,10 +120,17 @@ link.on("state", (state) => {
   show(first ? "wrong" : "good");
   $("view").classList.toggle("stale", Boolean(first));
 });
-link.on("findings", (rows) => {
+link.on("findings", ({ rows, discretisation }) => {
   const level = ["wrong", "odd", "note"].find((one) => rows.some((row) => row.level === one));
-  if (light.className !== "wrong" || level === "wrong") show(level ?? "good");
-  $("findings").replaceChildren(...rows.map((row) => make("div", { className: row.level }, make("b", {}, row.where), ` ${row.what}`, row.remedy ? make("i", {}, ` ${row.remedy}`) : "")));
+  if (!light.classList.contains("wrong") || level === "wrong") show(level ?? "good");
+  const remedy = ({ path, yaml }) => button(`${path[path.length - 1]}: ${yaml}`, () => text.edit("set", path, { yaml }), null, `Set ${path.join(".")} to ${yaml}`);
+  const lines = rows.map((row) => make("div", { className: row.level }, make("b", {}, row.where), ` ${row.what}`, row.remedy ? make("i", {}, ` ${row.remedy}`) : "", row.change ? remedy(row.change) : ""));
+  if (discretisation) {
+    const { words, divisions } = discretisation, now = discretisation.level === "ok" ? "good" : discretisation.level;
+    const head = make("summary", {}, make("span", { className: `light ${now}`, role: "img", "aria-label": LEVELS[now] }), make("b", {}, "discretisation"), ` ${words[0] ?? ""}`);
+    lines.unshift(make("details", { id: "discretisation" }, head, ...[...words.slice(1), ...divisions].map((one) => make("p", {}, one))));
+  }
+  $("findings").replaceChildren(...lines);
 });
 link.on("updates", () => run(() => text.pull()));
 link.on("saved", () => {
