@@ -508,3 +508,16 @@ def test_a_bend_can_be_a_target():
     robot = load_text(text, "beam")
     found = sorosim.inverse(robot, {"bend": [None, "-20 deg", None]})
     assert_allclose(found.equilibrium.measure()["bend"][1], -np.deg2rad(20.0), atol=1e-6)
+
+
+def test_readings_follow_a_number_at_its_bound():
+    """Strains at the tip by s, which is 1 at most: the slope of the polynomial through sections further in."""
+    sensors = "sensors:\n  tip: {strain: {link: beam, s: 1}}\n"
+    robot = load_text(BEAM.replace("1 GPa", "1e-2 GPa") + sensors, "beam")
+    eq, path = sorosim.statics(robot), "sensors.tip.strain.s"
+    found = sorosim.sensitivities(robot, [path]).readings(eq)["tip"][:, 0]
+    s = np.linspace(0.5, 1.0, 12)
+    read = [robot.with_values({path: x}).measure(eq.q, np.zeros(robot.ndof))["tip"] for x in s]
+    expected = [np.polynomial.Polynomial.fit(s, column, 6).deriv()(1.0) for column in np.transpose(read)]
+    assert np.abs(expected).max() > 1e-3  # else this would say nothing
+    assert_allclose(found, expected, atol=1e-7 * np.abs(expected).max())
