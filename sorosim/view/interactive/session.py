@@ -494,7 +494,7 @@ class Session:
         self._gravity, self._stale = gravity, True
         self._pull.robot.engine.gravity[:] = gravity  # that of all its steps and equilibria
         if self._observing is not None:
-            self._observing.observer.robot.engine.gravity[:] = gravity
+            self._observing.weigh(gravity)
 
     def _set_mode(self, mode: str) -> None:
         if mode == self._mode:
