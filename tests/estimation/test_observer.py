@@ -802,6 +802,10 @@ WRONG = {
         lambda arm: ready(arm).run(np.ones((1, 1)), {"arm": np.where(np.eye(4) > 0.0, 1.0, np.nan)[None]}),
         r"y\.arm, row 0: expected finite numbers",
     ),
+    "a tendon that pushes": (
+        lambda arm: sorosim.Observer(arm, "10 ms", {"pull": "1 N"}).reset(u=[-1.0]),
+        r"u\.pull: expected a value between 0 and inf",
+    ),
     "a unit": (lambda arm: sorosim.Observer(arm, "10 ms", process={"motion": "1 N"}), "process.motion"),
 }
 
@@ -892,6 +896,21 @@ def test_a_number_at_its_bound_beside_an_accelerometer(arm, method):
         found = observer.step([1.0 + 0.3 * k], {"arm": tip, "gyro": [0.0, 0.0, 0.0, None, None, None]})
     assert -1.0 < found.values[path] < 0.5
     assert np.isfinite(found.root).all()
+
+
+def test_inputs_that_are_not_named_stay(arm):
+    """As those of `Stepper`; of an unknown one the estimate counts."""
+    unknown = {"noise": "1 mm", "prior": {"pull": "0.2 N"}}
+    for options, first in (({}, [1.0]), ({"unknown": ["pull"], **unknown}, [5.0])):
+        found = []
+        for later in (None, first):
+            observer = sorosim.Observer(arm, "10 ms", **options)
+            observer.reset("equilibrium", u=[1.0])
+            observer.step(None if later is None else [1.0])
+            observer.step(first)
+            found.append(observer.step(later))
+        assert np.array_equal(found[0].q, found[1].q)
+        assert np.array_equal(found[0].root, found[1].root)
 
 
 def test_late_times_are_numbers_or_texts(arm):

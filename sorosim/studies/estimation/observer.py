@@ -209,6 +209,10 @@ class Observer:
                 hint = f"prior={{{one.key!r}: ...}}"
                 raise InputError(f"prior.{one.key}", "what is known of it at the start", "nothing", hint)
         commanded, moving = self._given.inputs(u), self._moving
+        for one in self.unknowns:
+            if one.follows and not one.low[0] <= commanded[one.index] <= one.high[0]:
+                expected = f"a value between {one.low[0]:g} and {one.high[0]:g}, as it is unknown"
+                raise InputError(f"u.{one.key}", expected, f"{commanded[one.index]:g}")
         means = [commanded[[one.index]] if one.follows else one.mean for one in self.unknowns]
         mean = np.concatenate([np.zeros(0), *means])
         moving.take(mean)
@@ -284,7 +288,8 @@ class Observer:
         Parameters
         ----------
         u : array_like, or mapping of actuator name to float or str
-            Commanded. Entries of unknown inputs count for nothing: they are what is estimated.
+            Commanded. Default: as in the step before, or the reset. Entries of unknown inputs count for nothing: they
+            are what is estimated.
         y : mapping of place or sensor to value, optional
             What was read, as in `estimate`: any of them, or none.
         driven : mapping of link or coordinate name to float or str, optional
@@ -307,7 +312,8 @@ class Observer:
             for time, readings in [(amount("late", t, "time"), readings) for t, readings in (late or {}).items()]:
                 first = min(first, self._take_late(records, time, readings))
             told = (deepcopy(dict(y)),) if y else ()
-            records.append(_Record(self._belief, self._given.inputs(u), deepcopy(driven), told))
+            command = np.array(self._belief.state.u) if u is None else self._given.inputs(u)
+            records.append(_Record(self._belief, command, deepcopy(driven), told))
             belief, rejected = records[first].before, list[str]()
             for k in range(first, len(records)):
                 records[k] = records[k]._replace(before=belief)
