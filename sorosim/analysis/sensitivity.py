@@ -287,13 +287,13 @@ class Sensitivities:
         robot, found = self.robot, self.equilibrium(eq)
         columns: dict[str, list[Array]] = {name: [] for name in robot.sensor_names}
         for i in range(len(self.names)):
-            terms = [(factor, self._readings_at(other, eq, found, i, h)) for h, factor, other in self.nearby(i)]
+            terms = [(factor, self._readings_at(other, eq, found, i, h)) for h, factor, other in self._nearby(i)]
             for sensor, column in columns.items():
                 column.append(np.sum([factor * read[sensor] for factor, read in terms], axis=0))
         channels = {name: len(reader.channels) for name, reader in robot.instruments.readers.items()}
         return {name: self._columns(column, channels[name]) for name, column in columns.items()}
 
-    def nearby(self, i: int) -> list[tuple[float, float, Robot]]:
+    def _nearby(self, i: int) -> list[tuple[float, float, Robot]]:
         """Robots whose number i is larger by h: h, factors of a difference of fourth order, and robots."""
         name, value = self.names[i], self.values[i]
         unit = READING_STEP * (abs(value) or 1e-3)

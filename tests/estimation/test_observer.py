@@ -794,7 +794,7 @@ WRONG = {
     "no reset": (lambda arm: sorosim.Observer(arm, "10 ms").step(), "a reset before"),
     "a kind of load beside its prior": (
         lambda arm: sorosim.Observer(arm, "10 ms", {"arm.tip": "fource"}, prior={"arm.tip": "1 N"}),
-        r"unknown\.arm\.tip: expected a spread, or one of .*'fource'",
+        r"unknown\.arm\.tip: expected a spread, or a kind of load: .*'fource'",
     ),
     "readings": (lambda arm: ready(arm).step(y=[0.3, 0.0, 0.0]), "y: expected a mapping, got"),
     "one number for all rows": (lambda arm: ready(arm).run(np.ones((3, 1)), {"arm": 0.3}), r"y\.arm: expected 3 rows"),

@@ -438,7 +438,7 @@ class Observer:
         u : (N, n_actuators) array_like
             Commands, each held over a step.
         y : mapping of place or sensor to (N, k) or (N, 4, 4) array_like
-            Readings at the ends of the steps, NaN where there are none.
+            Readings at the ends of the steps, NaN of entries that were not read; of a pose of all of them or none.
         driven : mapping of link or coordinate name to (N,) array_like, optional
             Where driven coordinates are at the ends of the steps, as in `step`.
 

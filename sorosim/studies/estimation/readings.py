@@ -282,7 +282,7 @@ class ReadingErrors:
             slopes = targets.by_twists(state.q, np.ascontiguousarray(twists))
         channels = [one for one in targets.channels if one[0] not in left_out]
         for i in range(len(by.names)) if channels else ():
-            for _, factor, other in by.nearby(i):
+            for _, factor, other in by._nearby(i):
                 instruments = other.instruments
                 at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
                 for key, rows, chosen, _ in channels:

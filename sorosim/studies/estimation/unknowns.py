@@ -272,7 +272,7 @@ def _refuse_words(key: object, what: object) -> None:
     """Refuse words that are no kind of load."""
     words = [one for one in (what if isinstance(what, list | tuple) else [what]) if isinstance(one, str)]
     if wrong := [one for one in words if one not in LOADS and not any(letter.isdigit() for letter in one)]:
-        raise InputError(f"unknown.{key}", f"a spread, or one of {', '.join(LOADS)}", f"'{wrong[0]}'",
+        raise InputError(f"unknown.{key}", f"a spread, or a kind of load: {', '.join(LOADS)}", f"'{wrong[0]}'",
                          nearest(wrong[0], LOADS))  # fmt: skip
 
 
