@@ -42,6 +42,12 @@ if TYPE_CHECKING:
 OPENED = 1e-6
 # part of a number by which it is changed for readings: the error of fourth order is 1e-12, that of rounding too
 READING_STEP = 1e-3
+# steps and factors of differences of fourth order: central ones; on one side, where the file accepts no other numbers
+STENCILS = (
+    ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0)),
+    ((0.0, -25.0 / 12.0), (1.0, 4.0), (2.0, -3.0), (3.0, 4.0 / 3.0), (4.0, -0.25)),
+    ((0.0, 25.0 / 12.0), (-1.0, -4.0), (-2.0, 3.0), (-3.0, -4.0 / 3.0), (-4.0, 0.25)),
+)
 NOT_DIFFERENTIABLE = "code that uses it cannot carry a derivative"
 
 
@@ -280,20 +286,29 @@ class Sensitivities:
         """
         robot, found = self.robot, self.equilibrium(eq)
         columns: dict[str, list[Array]] = {name: [] for name in robot.sensor_names}
-        for i, (name, value) in enumerate(zip(self.names, self.values, strict=True)):
-            h = READING_STEP * (abs(value) or 1e-3)
-            steps = {x: self._readings_at(name, eq, found, i, x * h) for x in (-2.0, -1.0, 1.0, 2.0)}
+        for i in range(len(self.names)):
+            terms = [(factor, self._readings_at(other, eq, found, i, h)) for h, factor, other in self._nearby(i)]
             for sensor, column in columns.items():
-                near, far = ((steps[x][sensor] - steps[-x][sensor]) / (2.0 * x * h) for x in (1.0, 2.0))
-                column.append((4.0 * near - far) / 3.0)
+                column.append(np.sum([factor * read[sensor] for factor, read in terms], axis=0))
         channels = {name: len(reader.channels) for name, reader in robot.instruments.readers.items()}
         return {name: self._columns(column, channels[name]) for name, column in columns.items()}
 
+    def _nearby(self, i: int) -> list[tuple[float, float, Robot]]:
+        """Robots whose number i is larger by h: h, factors of a difference of fourth order, and robots."""
+        name, value = self.names[i], self.values[i]
+        unit = READING_STEP * (abs(value) or 1e-3)
+        for stencil in STENCILS:
+            try:
+                return [(x * unit, factor / unit, self.robot.with_values({name: value + x * unit}))
+                        for x, factor in stencil]  # fmt: skip
+            except SorosimError as refused:
+                error = refused
+        raise error
+
     def _readings_at(
-        self, name: str, eq: Equilibrium, by: EquilibriumSensitivity, i: int, h: float
+        self, other: Robot, eq: Equilibrium, by: EquilibriumSensitivity, i: int, h: float
     ) -> dict[str, Array]:
-        """Readings where a number is larger by h."""
-        other = self.robot.with_values({name: self.values[i] + h})
+        """Readings of the robot whose number is larger by h."""
         zero = np.zeros(other.ndof)
         moved = eq.q + h * by.q[:, i], zero, zero, eq.u, eq.lam + h * by.lam[:, i]
         sites = other.instruments.sites

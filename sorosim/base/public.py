@@ -192,7 +192,7 @@ def _in_words(kind: ast.expr) -> str:
     if isinstance(kind, ast.Subscript):
         inner = kind.slice.elts if isinstance(kind.slice, ast.Tuple) else [kind.slice]
         outer = _in_words(kind.value)
-        if outer == _WORDS["Mapping"]:
+        if outer == _WORDS["Mapping"] and any(ast.unparse(one) != "Any" for one in inner):
             return f"{outer} of {_in_words(inner[0])} to {_in_words(inner[1])}"
         return f"{outer} of {_in_words(inner[0])}" if outer == _WORDS["Sequence"] else outer
     name = str(kind.value) if isinstance(kind, ast.Constant) else ast.unparse(kind)

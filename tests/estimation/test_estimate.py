@@ -722,7 +722,7 @@ WRONG = {  # readings, unknown, noise, prior; what the message says
     "zero noise": ((AT, FORCE, 0.0), "noise.arm.*greater than 0"),
     "a length for a force": ((AT, FORCE, 1e-3, {"arm.tip": "1 mm"}), "prior.arm.tip"),
     "zero spread": ((AT, FORCE, 1e-3, {"arm.tip": 0.0}), "greater than 0"),
-    "an unknown kind": ((AT, {"arm.tip": "forces"}), "a spread, or one of.*force"),
+    "an unknown kind": ((AT, {"arm.tip": "forces"}), "a spread, or a kind of load:.*force"),
     "a rod without a kind": ((AT, ["arm"]), "a kind of load"),
     "nothing unknown": ((AT, {}), "something to estimate"),
     "a prior of what is known": ((AT, FORCE, 1e-3, {"arm": 1.0}), "names that are unknown"),

@@ -10,25 +10,14 @@ import pytest
 from scipy import linalg, optimize, stats
 
 import sorosim
+from benchmarks import observers
 from sorosim.analysis.equilibria.assembly import close_if_possible, closed_rates
 from sorosim.connect.cli.main import main
 from sorosim.files import load_text
 from sorosim.mechanics.model.chart import Charts
 from sorosim.studies.estimation.moving import Belief
 
-ARM = """
-sorosim: 1
-name: arm
-materials:
-  rubber: {young: 0.5 MPa, poisson: 0.49, density: 1100 kg/m^3, damping: 300 Pa*s}
-links:
-  arm:
-    rod: {length: 30 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
-actuators:
-  pull: {tendon: {rod: arm, y: 0, z: 8 mm}}
-sensors:
-  gyro: {imu: {link: arm}, noise: [0.01, 0.01, 0.01, 0.1, 0.1, 0.1]}
-"""
+ARM = observers.ARM + "sensors: {gyro: {imu: {link: arm}, noise: [0.01, 0.01, 0.01, 0.1, 0.1, 0.1]}}\n"
 MASS = """
 sorosim: 1
 name: mass
@@ -803,6 +792,20 @@ WRONG = {
     ),
     "no prior": (lambda arm: sorosim.Observer(arm, "10 ms", {"arm.tip": "force"}).reset(), "what is known of it"),
     "no reset": (lambda arm: sorosim.Observer(arm, "10 ms").step(), "a reset before"),
+    "a kind of load beside its prior": (
+        lambda arm: sorosim.Observer(arm, "10 ms", {"arm.tip": "fource"}, prior={"arm.tip": "1 N"}),
+        r"unknown\.arm\.tip: expected a spread, or a kind of load: .*'fource'",
+    ),
+    "readings": (lambda arm: ready(arm).step(y=[0.3, 0.0, 0.0]), "y: expected a mapping, got"),
+    "one number for all rows": (lambda arm: ready(arm).run(np.ones((3, 1)), {"arm": 0.3}), r"y\.arm: expected 3 rows"),
+    "a part of a pose": (
+        lambda arm: ready(arm).run(np.ones((1, 1)), {"arm": np.where(np.eye(4) > 0.0, 1.0, np.nan)[None]}),
+        r"y\.arm, row 0: expected finite numbers",
+    ),
+    "a tendon that pushes": (
+        lambda arm: sorosim.Observer(arm, "10 ms", {"pull": "1 N"}).reset(u=[-1.0]),
+        r"u\.pull: expected a value between 0 and inf",
+    ),
     "a unit": (lambda arm: sorosim.Observer(arm, "10 ms", process={"motion": "1 N"}), "process.motion"),
 }
 
@@ -812,6 +815,113 @@ def test_wrong_arguments(case, arm):
     make, message = WRONG[case]
     with pytest.raises(sorosim.InputError, match=message):
         make(arm)
+
+
+def ready(arm, **options):
+    """An observer that has begun."""
+    observer = sorosim.Observer(arm, "10 ms", noise="1 mm", **options)
+    observer.reset("equilibrium", u=[1.0])
+    return observer
+
+
+def test_entries_that_were_not_read_are_nan(arm, tmp_path):
+    """Of a motion, whose rows have other entries each, and of readings whose direction is not told."""
+    observer = ready(arm, lag="30 ms")
+    y = np.tile(arm.pose(observer.state.q, "arm")[:3, 3], (4, 1))
+    y[1, 0], y[2] = np.nan, np.nan
+    motion = observer.run(np.ones((4, 1)), {"arm": y})
+    motion.save(tmp_path / "motion.h5")
+    for one in (motion, sorosim.open(tmp_path / "motion.h5")):
+        assert np.array_equal(np.isnan(one.innovations["arm"][1:]), np.isnan(y))
+    observer = sorosim.Observer(arm, "10 ms", noise=["1 deg", "1 mm"])
+    told = []
+    for direction in ([None] * 3, [1.0, 0.0, 0.0]):
+        observer.reset()
+        told.append(observer.step([0.0], {"arm": [0.3, None if direction[0] is None else 0.0, 0.0, *direction]}))
+    assert np.isnan(told[0].innovations["arm"]).tolist() == [True, True, False, True, False]
+    assert told[0].innovations["arm"][[2, 4]] == pytest.approx(told[1].innovations["arm"][[2, 4]], abs=1e-12)
+
+
+def test_a_motion_of_no_steps(arm):
+    motion = ready(arm).run(np.zeros((0, 1)), {"arm": np.zeros((0, 3))})
+    assert motion.t.tolist() == [0.0]
+
+
+def test_numbers_are_no_loads(arm):
+    """What a controller takes for disturbances are loads alone."""
+    path = "materials.rubber.young"
+    prior = {"arm.tip": "0.1 N", path: "50 kPa"}
+    found = ready(arm, unknown={"arm.tip": "force", path: None}, prior=prior).state
+    assert list(found.loads) == ["arm_tip_f_x", "arm_tip_f_y", "arm_tip_f_z"]
+
+
+OFFSET = """
+sorosim: 1
+name: offset
+gravity: [0, 0, 0]
+links:
+  wheel:
+    joint: {revolute: {axis: [0, 0, 1]}}
+    body: {cylinder: {radius: 10 cm, length: 1 cm}, mass: 1 kg}
+  box:
+    parent: wheel
+    at: {position: [0, 0, 0]}
+    body: {sphere: {radius: 1 mm}, mass: 1 mg}
+sensors:
+  felt: {imu: {link: box}, noise: [0.01, 0.01, 0.01, 0.01, 0.01, 0.01]}
+"""
+
+
+def test_a_number_that_is_zero_is_found_by_an_accelerometer():
+    """How far it is from the axis of a wheel that turns at 3 rad/s, where it reads rate^2 r."""
+    robot, path = robot_of(OFFSET), "links.box.at.position[0]"
+    observer = sorosim.Observer(robot, "10 ms", [path], {"motion": 0.0}, prior={path: "5 cm"})
+    observer.reset([0.0], [3.0], position=0.0, velocity=0.0)
+    for _ in range(20):
+        found = observer.step(None, {"felt": [None, None, 3.0, -9.0 * 0.02, None, None]})
+    # 20 readings, each of the deviation 0.01 / 9 m
+    assert found.standard_deviations[path] == pytest.approx(0.01 / 9.0 / np.sqrt(20.0), rel=1e-2)
+    assert found.values[path] == pytest.approx(0.02, abs=1e-4)
+
+
+@pytest.mark.parametrize("method", ["ekf", "iterated"])
+def test_a_number_at_its_bound_beside_an_accelerometer(arm, method):
+    """Differences and iterated updates stay within what the file accepts."""
+    path = "materials.rubber.poisson"
+    observer = sorosim.Observer(
+        arm, "10 ms", [path], {"motion": "1 cm/s"}, method, noise={"arm": "1 mm"}, prior={path: (0.4999, 0.1)}
+    )
+    tip = arm.pose(observer.reset("equilibrium", u=[1.0], position="2 mm").q, "arm")[:3, 3]
+    for k in range(6):
+        found = observer.step([1.0 + 0.3 * k], {"arm": tip, "gyro": [0.0, 0.0, 0.0, None, None, None]})
+    assert -1.0 < found.values[path] < 0.5
+    assert np.isfinite(found.root).all()
+
+
+def test_inputs_that_are_not_named_stay(arm):
+    """As those of `Stepper`; of an unknown one the estimate counts."""
+    unknown = {"noise": "1 mm", "prior": {"pull": "0.2 N"}}
+    for options, first in (({}, [1.0]), ({"unknown": ["pull"], **unknown}, [5.0])):
+        found = []
+        for later in (None, first):
+            observer = sorosim.Observer(arm, "10 ms", **options)
+            observer.reset("equilibrium", u=[1.0])
+            observer.step(None if later is None else [1.0])
+            observer.step(first)
+            found.append(observer.step(later))
+        assert np.array_equal(found[0].q, found[1].q)
+        assert np.array_equal(found[0].root, found[1].root)
+
+
+def test_late_times_are_numbers_or_texts(arm):
+    found = []
+    for late in ({0.01: {}, 0.02: {}}, {"20 ms": {}, 0.01: {}}):
+        observer = ready(arm)
+        tip = {"arm": arm.pose(observer.state.q, "arm")[:3, 3] + [0.0, 1e-3, 0.0]}
+        for _ in range(2):
+            observer.step([1.0])
+        found.append(observer.step([1.0], late=dict.fromkeys(late, tip)))
+    assert np.array_equal(found[0].q, found[1].q)
 
 
 def test_late_beyond_what_is_remembered(arm):

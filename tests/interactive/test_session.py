@@ -20,6 +20,7 @@ from sorosim.mechanics.kernels.exchange import tree_exchange
 from sorosim.mechanics.kernels.kinematics import forward_sweep, read_jacobians, read_poses
 from sorosim.view.interactive import session as module
 from sorosim.view.interactive.controls import ALIKE, Controls
+from sorosim.view.interactive.observing import AXES_95
 from sorosim.view.interactive.pull import FREQUENCY, Pull, response
 from sorosim.view.interactive.session import MOTION, STATICS, Session, file_stem
 
@@ -618,6 +619,24 @@ def test_an_observer_tells_the_pull_that_it_is_not_told(observed):
     for off, reach in state.estimated.off(state.q).values():
         assert off < 1.5 * reach < 1.5e-3
     assert set(state.estimated.off(state.q)) == {"finger", "finger@0.5"}
+
+
+def test_an_observer_of_numbers_shows_the_robot_that_it_estimates(robot):
+    """Places and their bands are of the estimated length and have its part; gravity can only be the file's."""
+    path = "links.finger.rod.length"
+    session = Session(robot, observe={"readings": ["finger"], "noise": "0.2 mm", "unknown": [path],
+                                      "prior": {path: ("12.5 cm", "1 mm")}})  # fmt: skip
+    estimated = session.frame(0.05).estimated
+    seen = estimated.seen
+    assert abs(seen.values[path] - 0.12) > 1e-5  # else this would say nothing
+    (place,), (root,) = estimated.ellipsoids(estimated.frames)
+    g, C = seen.pose("finger")
+    assert place == pytest.approx(g[:3, 3], abs=1e-12)
+    assert root @ root.T == pytest.approx(AXES_95**2 * g[:3, :3] @ C[3:, 3:] @ g[:3, :3].T, abs=1e-14)
+    session.set_gravity((0.0, 0.0, -5.0))
+    estimated = session.frame(0.05).estimated
+    assert estimated.seen is None
+    assert "gravity is not the file's" in estimated.message
 
 
 def test_a_band_grows_while_no_readings_arrive(observed):

@@ -508,3 +508,17 @@ def test_a_bend_can_be_a_target():
     robot = load_text(text, "beam")
     found = sorosim.inverse(robot, {"bend": [None, "-20 deg", None]})
     assert_allclose(found.equilibrium.measure()["bend"][1], -np.deg2rad(20.0), atol=1e-6)
+
+
+def test_readings_follow_a_number_at_its_bound():
+    """Strains by Poisson's ratio, which is 0.5 at most: the slope of the polynomial through values below."""
+    sensors = "sensors:\n  strain: {strain: {link: beam, s: 0.2}}\n"
+    text = BEAM.replace("1 GPa, poisson: 0.3", "1e-2 GPa, poisson: 0.5")
+    robot, path = load_text(text + sensors, "beam"), "materials.steel.poisson"
+    found = sorosim.sensitivities(robot, [path]).readings(sorosim.statics(robot))["strain"][:, 0]
+    x = np.linspace(0.45, 0.5, 8)
+    read = [sorosim.statics(robot.with_values({path: one})).measure()["strain"] for one in x]
+    expected = [np.polynomial.Polynomial.fit(x, column, 4).deriv()(0.5) for column in np.transpose(read)]
+    assert np.abs(expected).max() > 1e-4  # else this would say nothing
+    # differences of statics, whose strains are good to 1e-9
+    assert_allclose(found, expected, atol=1e-3 * np.abs(expected).max())

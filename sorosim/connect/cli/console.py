@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sorosim.base.errors import ConvergenceError
+from sorosim.base.writing import reserved
+
 if TYPE_CHECKING:  # imported when something is printed
     from rich.console import Console
 
@@ -126,6 +129,21 @@ def progress(verb: str) -> Iterator[Report]:
                 quiet(text + (f", about {left:.0f} s left" if left < LONGEST_ESTIMATE else ""))
 
         yield report
+
+
+def report_of(
+    solve: Callable[[], Any], kind: type, summary: Callable[[Any], dict[str, Any]], output: Path | None,
+    picture: Path | None, as_object: bool,
+) -> None:  # fmt: skip
+    """Report what a solver finds; where it fails, what it had, if that is of a kind."""
+    with reserved(output):
+        try:
+            result = solve()
+        except ConvergenceError as error:
+            if isinstance(error.partial, kind):
+                report(error.partial, summary, output, picture, as_object)
+            raise
+        report(result, summary, output, picture, as_object)
 
 
 def report(

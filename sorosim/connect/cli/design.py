@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from sorosim.base.errors import ConvergenceError
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import report
+from sorosim.connect.cli.console import report_of
 
 
 def design(
@@ -23,7 +22,6 @@ def design(
 
     Example: sorosim design finger_design.yaml --out best.h5
     """
-    from sorosim.base.writing import reserved
     from sorosim.studies.design.design import Design
     from sorosim.studies.design.task import read_design
 
@@ -31,14 +29,7 @@ def design(
     cases = task.cases()
     for case in cases.values():
         compile_engine(case["robot"])
-    with reserved(output):
-        try:
-            result = task.solve(cases)
-        except ConvergenceError as error:
-            if isinstance(error.partial, Design):
-                report(error.partial, summary, output, picture, json)
-            raise
-        report(result, summary, output, picture, json)
+    report_of(lambda: task.solve(cases), Design, summary, output, picture, json)
 
 
 def summary(result: Any) -> dict[str, Any]:

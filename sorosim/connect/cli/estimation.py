@@ -10,7 +10,7 @@ import typer
 from sorosim.base.errors import ConvergenceError, InputError
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli.compilation import compile_engine
-from sorosim.connect.cli.console import as_json, line, report
+from sorosim.connect.cli.console import as_json, line, report_of
 from sorosim.connect.cli.inputs import frame, values
 from sorosim.connect.cli.sources import load_robot
 
@@ -65,7 +65,6 @@ def estimate(
     Example: sorosim estimate cable_manipulator --reading 'arm=0.5,0.02,-0.1' --noise 1mm --unknown arm.tip=force
     """
     import sorosim
-    from sorosim.base.writing import reserved
 
     if (reading is None) == (table is None):
         raise InputError("estimate", "--reading or --readings, one of them", "neither" if table is None else "both")
@@ -80,14 +79,10 @@ def estimate(
     if table is not None:
         _each_row(loaded, table, what, spread, known, inputs, motions, json)
         return
-    with reserved(output):
-        try:
-            found = sorosim.estimate(loaded, _readings(loaded, reading), what, spread, known, inputs, motions)
-        except ConvergenceError as error:
-            if isinstance(error.partial, sorosim.Estimate):
-                report(error.partial, summary, output, picture, json)
-            raise
-        report(found, summary, output, picture, json)
+    report_of(
+        lambda: sorosim.estimate(loaded, _readings(loaded, reading), what, spread, known, inputs, motions),
+        sorosim.Estimate, summary, output, picture, json,
+    )  # fmt: skip
 
 
 def summary(found: Any) -> dict[str, Any]:
@@ -175,7 +170,6 @@ def observe(
     import numpy as np
 
     import sorosim
-    from sorosim.base.writing import reserved
     from sorosim.mechanics.engine.prescribed import merged
 
     loaded = load_robot(robot, changes)
@@ -192,20 +186,16 @@ def observe(
     compile_engine(observer.robot)
     rows = [_readings_of(loaded, data, k) for k in range(1, len(data.values))]
     readings = {key: np.array([row[key] for row in rows], dtype=float) for key in rows[0]}
-    with reserved(output):
-        observer.reset("equilibrium", u=data.u[0], t=float(data.source.t[0]), position=position, velocity=velocity)
-        try:
-            found = observer.run(data.u[:-1], readings)
-        except ConvergenceError as error:
-            if isinstance(error.partial, sorosim.ObservedMotion):
-                report(error.partial, motion_summary, output, picture, json)
-            raise
-        report(found, motion_summary, output, picture, json)
+    observer.reset("equilibrium", u=data.u[0], t=float(data.source.t[0]), position=position, velocity=velocity)
+    report_of(
+        lambda: observer.run(data.u[:-1], readings), sorosim.ObservedMotion, motion_summary, output, picture, json
+    )
 
 
 def motion_summary(found: Any) -> dict[str, Any]:
     """An observed motion as plain data."""
-    out = {float(one.t): list(one.rejected) for one in found.states if one.rejected}
+    out = {float(t): left_out for k, t in enumerate(found.t)
+           if (left_out := [name for name, there in found.left_out.items() if there[k]])}  # fmt: skip
     return {"robot": found.robot.name, "t": found.t, "values": found.values,
             "units": dict(zip(found.names, found.units, strict=True)),
             "standard_deviations": found.standard_deviations, "rejected": out, "method": found.method,

@@ -28,6 +28,8 @@ class LinkFrames:
 
     Attributes
     ----------
+    anchors : list of Anchor
+        The frames.
     names : tuple of str
         What they are called in messages, such as "arm" or "arm at s = 0.5".
     points : tuple of str
@@ -40,7 +42,7 @@ class LinkFrames:
         self, description: Description, engine: Engine, frames: Sequence[object], where: str = "place"
     ) -> None:
         self.engine = engine
-        self._anchors = anchors = [as_anchor(description, frame, where) for frame in frames]
+        self.anchors = anchors = [as_anchor(description, frame, where) for frame in frames]
         links = {link.name: link for link in description.links}
         places, mounts, names = [], [], []
         for anchor in anchors:
@@ -89,7 +91,7 @@ class LinkFrames:
     def own_twists(self, links: Mapping[str, Link]) -> Array:
         """Twists (n, 6) of the frames beside their places by the scalar that links carry (`complex_step.varying`)."""
         with varying():
-            mounts = [np.asarray(anchor.pose_on_node("places", links), dtype=complex) for anchor in self._anchors]
+            mounts = [np.asarray(anchor.pose_on_node("places", links), dtype=complex) for anchor in self.anchors]
         change = derivative(np.array(mounts).reshape(-1, 4, 4))[:, :3]
         Rt = self._mount[:, :3, :3].transpose(0, 2, 1)
         W = Rt @ change[:, :, :3]

@@ -27,8 +27,8 @@ from sorosim.studies.estimation.disturbances import SmoothMotions, solved
 from sorosim.studies.estimation.readings import ReadingErrors
 from sorosim.studies.estimation.unknowns import Unknown
 
-# of coordinates, rates and inputs, and of numbers of the file over their values: by which differences of readings of
-# sensors move them
+# of coordinates, rates and inputs, and of numbers of the file over their values or spreads: by which differences of
+# readings of sensors move them
 DIFFERENCE = 1e-5
 # robots with other numbers that are kept: late readings go back and forth
 KEPT = 4
@@ -273,10 +273,7 @@ class MovingRobot:
             self._moving_sensors(moving, belief, x, error, slopes)
         error, slopes = readings.weighed(error, slopes)
         if self._paths and len(moving) < len(readings.rows):
-            by = readings.by_numbers(self._now.by, state)
-            for _, rows, _, _ in moving:
-                by[rows] = 0.0
-            slopes[:, self.at + m :] += by
+            slopes[:, self.at + m :] += readings.by_numbers(self._now.by, state, [one[0] for one in moving])
         return error, slopes, readings
 
     def _moving_sensors(
@@ -284,16 +281,18 @@ class MovingRobot:
         slopes: Array,
     ) -> None:  # fmt: skip
         """Fill the rows of sensors that rest on more than coordinates; their derivatives are differences."""
-        here = self._measured(belief, x)
+        here = self._measured(belief, np.concatenate([x[: self.at], np.clip(x[self.at :], self._low, self._high)]))
         for key, rows, chosen, wanted in moving:
             error[rows] = here[key][chosen] - wanted
-        first = self.at + len(self._inputs)
-        for k in np.flatnonzero(np.linalg.norm(belief.root, axis=1) > 0.0):
-            h = DIFFERENCE * (max(1.0, abs(x[k])) if k < first else abs(x[k]))
-            d = h * np.eye(len(x))[k]
-            more, less = self._measured(belief, x + d), self._measured(belief, x - d)
+        first, spread = self.at + len(self._inputs), np.linalg.norm(belief.root, axis=1)
+        for k in np.flatnonzero(spread > 0.0):
+            h = DIFFERENCE * max(1.0 if k < first else spread[k], abs(x[k]))
+            ends = np.tile(x, (2, 1))
+            ends[:, k] += h, -h
+            ends[:, self.at :] = np.clip(ends[:, self.at :], self._low, self._high)  # the file accepts no other ones
+            more, less = (self._measured(belief, end) for end in ends)
             for key, rows, chosen, _ in moving:
-                slopes[rows, k] = (more[key][chosen] - less[key][chosen]) / (2.0 * h)
+                slopes[rows, k] = (more[key][chosen] - less[key][chosen]) / (ends[0, k] - ends[1, k])
 
     def _measured(self, belief: Belief, x: Array) -> dict[str, Array]:
         """What sensors read in a state."""

@@ -54,7 +54,8 @@ class Observation:
     rejected : tuple of str
         Readings that were left out as improbable.
     innovations : dict of str to ndarray
-        Of each reading, what the robot showed before less what was read [SI].
+        Of each reading, what the robot showed before less what was read [SI]; NaN of entries that were not read. Of a
+        pose a twist [rad, m] in its own axes; of a position and a direction two angles across it, then the position.
     smoothed : Observation or None
         Of a smoother, what is known now of the state `lag` ago; None until there is one.
     """
@@ -80,7 +81,7 @@ class Observation:
     @property
     def loads(self) -> dict[str, float]:
         """Values of unknown loads and strains [SI] by their inputs of `robot`: a `disturbance` of `MPC`."""
-        pairs = ((name, input_of(name), x) for name, x in self.values.items())
+        pairs = ((name, input_of(name), x) for name, x in self.values.items() if name not in self.numbers)
         return {own: x for name, own, x in pairs if own != name}  # names of the robot's own inputs are names of a file
 
     @cached_property

@@ -209,6 +209,10 @@ class Observer:
                 hint = f"prior={{{one.key!r}: ...}}"
                 raise InputError(f"prior.{one.key}", "what is known of it at the start", "nothing", hint)
         commanded, moving = self._given.inputs(u), self._moving
+        for one in self.unknowns:
+            if one.follows and not one.low[0] <= commanded[one.index] <= one.high[0]:
+                expected = f"a value between {one.low[0]:g} and {one.high[0]:g}, as it is unknown"
+                raise InputError(f"u.{one.key}", expected, f"{commanded[one.index]:g}")
         means = [commanded[[one.index]] if one.follows else one.mean for one in self.unknowns]
         mean = np.concatenate([np.zeros(0), *means])
         moving.take(mean)
@@ -277,14 +281,15 @@ class Observer:
 
     def step(
         self, u: Values | None = None, y: Mapping[Any, Any] | None = None,
-        driven: Mapping[str, Number] | None = None, *, late: Mapping[float, Mapping[Any, Any]] | None = None,
+        driven: Mapping[str, Number] | None = None, *, late: Mapping[Number, Mapping[Any, Any]] | None = None,
     ) -> Observation:  # fmt: skip
         """Move by dt under inputs, and take readings at its end.
 
         Parameters
         ----------
         u : array_like, or mapping of actuator name to float or str
-            Commanded. Entries of unknown inputs count for nothing: they are what is estimated.
+            Commanded. Default: as in the step before, or the reset. Entries of unknown inputs count for nothing: they
+            are what is estimated.
         y : mapping of place or sensor to value, optional
             What was read, as in `estimate`: any of them, or none.
         driven : mapping of link or coordinate name to float or str, optional
@@ -304,10 +309,11 @@ class Observer:
         try:
             records = list(self._records)
             first = len(records)
-            for t, readings in sorted((late or {}).items()):
-                first = min(first, self._take_late(records, t, readings))
+            for time, readings in [(amount("late", t, "time"), readings) for t, readings in (late or {}).items()]:
+                first = min(first, self._take_late(records, time, readings))
             told = (deepcopy(dict(y)),) if y else ()
-            records.append(_Record(self._belief, self._given.inputs(u), deepcopy(driven), told))
+            command = np.array(self._belief.state.u) if u is None else self._given.inputs(u)
+            records.append(_Record(self._belief, command, deepcopy(driven), told))
             belief, rejected = records[first].before, list[str]()
             for k in range(first, len(records)):
                 records[k] = records[k]._replace(before=belief)
@@ -319,9 +325,8 @@ class Observer:
             self._belief, self._records, self._now = before
             raise
 
-    def _take_late(self, records: list[_Record], t: float, readings: Mapping[Any, Any]) -> int:
+    def _take_late(self, records: list[_Record], time: float, readings: Mapping[Any, Any]) -> int:
         """Add a reading to the step that ended at a time; which one that is."""
-        time = amount("late", t, "time")
         ends = [record.before.state.t + self.dt for record in records]
         near = [k for k, end in enumerate(ends) if abs(end - time) < 0.5 * self.dt]
         if not near:
@@ -366,7 +371,7 @@ class Observer:
             return belief, link, [], {}
         x = belief.x
         e, H, readings = self._moving.errors(given, belief, x)
-        innovations, doubtful = readings.natural(e), self._doubtful(readings, belief, e, H)
+        innovations, doubtful = readings.innovations(e), self._doubtful(readings, belief, e, H)
         counted = np.ones(len(e), dtype=bool)
         if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
             cost = self._corrected(given, belief, e, H, counted)[2]
@@ -433,7 +438,7 @@ class Observer:
         u : (N, n_actuators) array_like
             Commands, each held over a step.
         y : mapping of place or sensor to (N, k) or (N, 4, 4) array_like
-            Readings at the ends of the steps, NaN where there are none.
+            Readings at the ends of the steps, NaN of entries that were not read; of a pose of all of them or none.
         driven : mapping of link or coordinate name to (N,) array_like, optional
             Where driven coordinates are at the ends of the steps, as in `step`.
 
@@ -449,10 +454,12 @@ class Observer:
         sent = {key: np.asarray(values, dtype=float) for key, values in (driven or {}).items()}
         given = [*((f"y.{key}", x) for key, x in columns.items()), *((f"driven.{key}", x) for key, x in sent.items())]
         for name, table in given:
-            if len(table) != len(rows):
-                raise InputError(name, f"{len(rows)} rows, one a step", f"{len(table)}")
+            if table.shape[:1] != rows.shape[:1]:
+                raise InputError(name, f"{len(rows)} rows, one a step", f"{len(table)}" if table.ndim else "a number")
         for name, table in [("u", rows), *given]:  # before the first step
-            wrong = np.isinf(table) if name.startswith("y.") else ~np.isfinite(table)
+            wrong = ~np.isfinite(table)
+            if name.startswith("y."):  # of a pose all or nothing
+                wrong &= ~(np.isnan(table) if table.ndim < 3 else np.isnan(table).all(axis=(1, 2), keepdims=True))
             if wrong.any():
                 first = tuple(np.argwhere(wrong)[0].tolist())
                 raise InputError(f"{name}, row {first[0]}", "finite numbers", f"{table[first]:g}")
@@ -461,7 +468,8 @@ class Observer:
         def motion() -> ObservedMotion:
             last = self.recent()[-len(found) :]
             states = (*found[: len(found) - len(last)], *last)
-            commands = np.vstack([rows[:1], rows[: len(found) - 1]])
+            begin = rows[:1] if len(rows) else np.zeros((1, rows.shape[1]))
+            commands = np.vstack([begin, rows[: len(found) - 1]])
             inputs = np.array([self._moving.inputs(u, one.mean) for u, one in zip(commands, states, strict=True)])
             self._moving.take(states[-1].mean)
             run = self._moving.steps.run(
@@ -493,5 +501,5 @@ class Observer:
 def _with_gaps(row: Array) -> Any:
     """A row of readings, None where it is NaN."""
     if np.ndim(row) > 1:
-        return None if np.isnan(row).any() else row
+        return None if np.isnan(row).all() else row
     return [None if x != x else float(x) for x in np.atleast_1d(row)]

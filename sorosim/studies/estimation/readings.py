@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -11,13 +11,13 @@ from scipy.linalg import block_diag
 from scipy.spatial.transform import Rotation
 
 from sorosim.analysis.inversion.targets import READING, StaticState, Targets
-from sorosim.analysis.sensitivity import READING_STEP, MovingFrames, Sensitivities
+from sorosim.analysis.sensitivity import MovingFrames, Sensitivities
 from sorosim.base.arrays import Array, Mask
 from sorosim.base.errors import InputError, nearest
 from sorosim.base.units.quantity import amount
 from sorosim.base.units.table import DIMENSIONS
 from sorosim.base.validation import describe
-from sorosim.mechanics.kernels.frame_errors import AXIS, POSITION
+from sorosim.mechanics.kernels.frame_errors import AXIS, POSE, POSITION
 from sorosim.mechanics.model.anchor import Anchor
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
@@ -25,8 +25,6 @@ from sorosim.mechanics.sensors.state import State
 from sorosim.studies.estimation.unknowns import components_of, name_of, place_of, root_of
 
 AXES = ("x", "y", "z")
-# steps and factors of a difference of fourth order
-STENCIL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 / 12.0))
 # entries of a pose's error, a twist in its own axes
 TWIST = ("r_x", "r_y", "r_z", "x", "y", "z")
 TWIST_KINDS = ("angle",) * 3 + ("length",) * 3
@@ -81,8 +79,7 @@ class ReadingErrors:
         # those whose keys are no sensors
         self._places = {key: place for key, place in found.items() if place is not None}
         # covariances of sensors of poses turn with what they read
-        sensors = robot.instruments.sensors
-        self._turning = any(isinstance(sensors.get(key), PoseSensor) for key in self.keys if isinstance(key, str))
+        self._turning = any(map(self._is_pose, self.keys))
         self.targets: Targets
         self.given: dict[Any, Any] = {}
         self._values: dict[Any, Any] = {}
@@ -157,6 +154,10 @@ class ReadingErrors:
             self._layout = layout
         return self._kept
 
+    def _is_pose(self, key: Any) -> bool:
+        """Whether a sensor of poses reads it."""
+        return isinstance(key, str) and isinstance(self.robot.instruments.sensors.get(key), PoseSensor)
+
     def leave_out(self, rows: Mask) -> None:
         """Let entries count no more."""
         self.counts = self.counts & ~rows
@@ -200,7 +201,11 @@ class ReadingErrors:
             kinds: Sequence[str] = [group.dimension for group in groups for _ in group.names]
         else:
             names, kinds = {POSITION: (AXES, ("length",) * 3), AXIS: (TILT, TILT_KINDS)}.get(kind, (TWIST, TWIST_KINDS))
-        label, own = self._labels[key], list(chosen)
+        label, own, given = self._labels[key], list(chosen), self._noise.get(key)
+        if (
+            kind == POSITION and isinstance(given, np.ndarray | list | tuple) and len(given) in (2, len(TILT))
+        ):  # noise of a direction too, which was not read
+            names, kinds, own = TILT, TILT_KINDS, [2 + i for i in own]
         C = self._covariance(key, f"noise.{label}", kinds, own, wanted)
         if kind == AXIS and not (C[0, 0] == C[1, 1] and C[0, 1] == 0.0 and not C[:2, 2:].any()):
             raise InputError(
@@ -265,8 +270,8 @@ class ReadingErrors:
             error[rows], slopes[rows] = W @ error[rows], W @ slopes[rows]
         return error, slopes
 
-    def by_numbers(self, by: Sensitivities, state: StaticState) -> Array:
-        """Derivatives (n_rows, n) of the errors by numbers of the file, the state held.
+    def by_numbers(self, by: Sensitivities, state: StaticState, left_out: Collection[str] = ()) -> Array:
+        """Derivatives (n_rows, n) of the errors by numbers of the file, the state held; zero of sensors left out.
 
         Those of places are exact, those of sensors differences of fourth order.
         """
@@ -275,13 +280,13 @@ class ReadingErrors:
         if targets.frames.names:
             twists = MovingFrames(by, targets.frames).twists(state.q)
             slopes = targets.by_twists(state.q, np.ascontiguousarray(twists))
-        for i, (path, value) in enumerate(zip(by.names, by.values, strict=True)) if targets.channels else ():
-            h = READING_STEP * (abs(value) or 1e-3)
-            for step, factor in STENCIL:
-                instruments = by.robot.with_values({path: value + step * h}).instruments
+        channels = [one for one in targets.channels if one[0] not in left_out]
+        for i in range(len(by.names)) if channels else ():
+            for _, factor, other in by._nearby(i):
+                instruments = other.instruments
                 at = State(instruments.sites, 0.0, state.q, zero, zero, state.u, state.multiplier)
-                for key, rows, chosen, _ in targets.channels:
-                    slopes[rows, i] += factor / h * instruments.readers[key].read(at)[chosen]
+                for key, rows, chosen, _ in channels:
+                    slopes[rows, i] += factor * instruments.readers[key].read(at)[chosen]
         return self.weighed(np.zeros(len(self.sd)), slopes)[1]
 
     def natural(self, error: Array) -> dict[str, Array]:
@@ -291,6 +296,21 @@ class ReadingErrors:
             out[rows] = np.linalg.solve(W, out[rows])
         out = np.where(self.counts, self.sd * out, np.nan)
         return {name: out[rows] for name, rows in self.rows.items()}
+
+    def innovations(self, error: Array) -> dict[str, Array]:
+        """The same, NaN also where an entry of a reading was left out: as long as that of all of it would be."""
+        own, out = self.natural(error), dict[str, Array]()
+        for key, (kind, chosen) in zip(self.keys, self.targets.layout, strict=True):
+            if kind == READING:
+                size = len(self.robot.instruments.readers[key].channels)
+            elif kind == POSE or self._is_pose(key):
+                size = len(TWIST)
+            else:
+                size = len(TILT if np.size(self.given[key]) == 6 else AXES)
+            first = size - len(AXES) if kind == POSITION else 0  # positions are the last entries
+            out[self._labels[key]] = whole = np.full(size, np.nan)
+            whole[first + np.array(chosen)] = own[self._labels[key]]
+        return out
 
 
 def is_missing(value: Any) -> bool:

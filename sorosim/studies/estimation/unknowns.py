@@ -192,6 +192,7 @@ def unknowns_of(
             name = name_of(robot, key, "unknown")
             out += [_load(robot, key, kind, of_kind(f"prior.{name}", known, kind, kinds)) for kind in kinds]
         else:
+            _refuse_words(key, what)
             if what is not None and known is not None:
                 raise InputError(f"prior.{key}", "one spread", "another one in unknown")
             out.append(_scalar(robot, key, what if known is None else known, u, driven))
@@ -267,11 +268,16 @@ def name_of(robot: Robot, key: object, where: str) -> str:
     return f"{point} + ({at})"
 
 
+def _refuse_words(key: object, what: object) -> None:
+    """Refuse words that are no kind of load."""
+    words = [one for one in (what if isinstance(what, list | tuple) else [what]) if isinstance(one, str)]
+    if wrong := [one for one in words if one not in LOADS and not any(letter.isdigit() for letter in one)]:
+        raise InputError(f"unknown.{key}", f"a spread, or a kind of load: {', '.join(LOADS)}", f"'{wrong[0]}'",
+                         nearest(wrong[0], LOADS))  # fmt: skip
+
+
 def _scalar(robot: Robot, key: object, known: object, u: Array, driven: Mapping[str, float]) -> Unknown:
     """An input, a driven coordinate or a number of the file."""
-    if isinstance(known, str) and not any(letter.isdigit() for letter in known):
-        raise InputError(f"unknown.{key}", f"a spread, or one of {', '.join(LOADS)}", f"'{known}'",
-                         nearest(known, LOADS))  # fmt: skip
     if isinstance(key, str) and key in scalars_of(robot).paths:
         return _number(robot, key, known)
     try:

@@ -17,6 +17,7 @@ from sorosim.base.errors import InputError, SorosimError, nearest
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import describe
 from sorosim.mechanics.dynamics.link_frames import LinkFrames
+from sorosim.mechanics.engine.parameter import FILE
 from sorosim.mechanics.robot import Robot
 from sorosim.mechanics.sensors.kinds import PoseSensor
 from sorosim.studies.estimation.observation import Observation
@@ -81,9 +82,11 @@ class Estimated:
     def ellipsoids(self, frames: LinkFrames) -> tuple[Array, Array]:
         """Where places are (n, 3), and semi-axes of their 95 % ellipsoids, columns of (n, 3, 3) [m], in the world."""
         assert self.seen is not None
-        q, root = self.seen.q, self.seen.root
-        g, J = frames.jacobians(q)
-        moved = g[:, :3, :3] @ J[:, 3:] @ root[: len(q)]
+        seen = self.seen
+        if seen.numbers:  # the robot as they are estimated
+            frames = LinkFrames(seen.robot.description, seen.robot.engine, frames.anchors)
+        g, roots = seen.moved(frames)
+        moved = g[:, :3, :3] @ roots[:, 3:]
         variances, axes = np.linalg.eigh(moved @ moved.transpose(0, 2, 1))
         return g[:, :3, 3], AXES_95 * np.sqrt(np.maximum(variances, 0.0))[:, None, :] * axes
 
@@ -156,8 +159,7 @@ class Observing:
         """Begin where the robot is, as roughly as that is known."""
         self.message, self._seen, self._u, self._held = "", None, [], dict(driven)
         self._rejected.clear()
-        if self.on:
-            self.observer.robot.engine.gravity[:] = gravity
+        if self.on and self.weigh(gravity):
             self._attempt(lambda: self.observer.reset(now.q, now.qd, now.t, u=now.u, **self._start))
             column = self.robot.engine.layout.coordinate
             known: dict[str, float] = (
@@ -166,6 +168,17 @@ class Observing:
             off = [name for name, x in known.items() if abs(x - driven[name]) > TURNED]
             if off:
                 self._fail(f"'{off[0]}' is driven to another value than the file's, which an observer takes")
+
+    def weigh(self, gravity: Array) -> bool:
+        """Observe under this gravity (3,); whether that can be done."""
+        own = self.observer.robot.engine.gravity
+        if any(one.kind == FILE for one in self.observer.unknowns):  # robots with other numbers have the file's
+            if not np.array_equal(own, gravity):
+                self._fail("gravity is not the file's, with which an observer of numbers of the file makes its robots")
+                return False
+        else:
+            own[:] = gravity
+        return True
 
     def follow(self, robot: Robot, u: Array, driven: Mapping[str, float], now: StepState) -> None:
         """Take a step of the session: u was held, and it led to a state of the robot with pulls."""

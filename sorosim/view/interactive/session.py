@@ -493,8 +493,8 @@ class Session:
             raise InputError("gravity", "the same while a motion is recorded", "another", "end the recording first")
         self._gravity, self._stale = gravity, True
         self._pull.robot.engine.gravity[:] = gravity  # that of all its steps and equilibria
-        if self._observing is not None:
-            self._observing.observer.robot.engine.gravity[:] = gravity
+        if self._observing is not None and self._observing.on:
+            self._observing.weigh(gravity)
 
     def _set_mode(self, mode: str) -> None:
         if mode == self._mode:
