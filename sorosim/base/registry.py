@@ -382,15 +382,15 @@ class ByValue:
         raise NotImplementedError
 
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def warn_of_tangents(where: str, plug_in: object, law: str) -> None:
     """Say once, where the class of a plug-in is written, that it need not give derivatives."""
     module, name = type(plug_in).__module__, type(plug_in).__qualname__
-    if f"{module}.{name}" in _told:
+    if f"{module}.{name}" in _warned:
         return
-    _told.add(f"{module}.{name}")
+    _warned.add(f"{module}.{name}")
     text = f"{where}: bind and evaluate still work; let {name} inherit sorosim.{law} and give wrench(...) alone"
     file = getattr(sys.modules.get(module), "__file__", None) or module
     warnings.warn_explicit(f"{text} (docs/plugins.md)", DeprecationWarning, file, 1, module)

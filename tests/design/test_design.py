@@ -1,11 +1,14 @@
 """Designs: known optima, conditions of the optimum, edges, constraints that nothing meets, fronts, files, mistakes."""
 
+import contextlib
+import warnings
+
 import numpy as np
 import pytest
 from scipy import optimize
 
 import sorosim
-from sorosim.studies.design.goals import Asked
+from sorosim.studies.design.goals import NonlinearProgram
 from sorosim.studies.design.problem import Problem
 
 RADIUS, OFFSET = "links.finger.rod.section.circle.radius", "actuators.tendon.tendon.z"
@@ -266,7 +269,7 @@ def test_further_starts_find_another_optimum():
 
 @pytest.mark.slow
 def test_differential_evolution_finds_nothing_better(best):
-    task = Asked(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
+    task = NonlinearProgram(cases(), TASK["free"], TASK["minimise"], TASK["subject_to"], TASK["bounds"], TASK["define"])
     problem, goal = task.problem, task.goals[0]
     seen = {}
 
@@ -316,6 +319,11 @@ def test_differential_evolution_finds_nothing_better(best):
         ({"subject_to": {"pull.mass": ("2 g", "1 g")}}, "the least number before the greatest"),
         ({"subject_to": {"pull.mass": (None, "15 m")}}, "expected a mass"),
         ({"subject_to": {"pull.mass": (None, None)}}, "a number, or a pair"),
+        ({"subject_to": {"pull.mass": (-np.inf, np.inf)}}, "a number, or a pair"),
+        ({"subject_to": {"pull.mass": (np.inf, None)}}, "expected a mass, got inf"),
+        ({"subject_to": {"pull.mass": (None, -np.inf)}}, "expected a mass, got -inf"),
+        ({"bounds": {"radius": (np.inf, None)}}, "expected a length, got inf"),
+        ({"minimise": {}}, "weights by names of quantities, got none"),
         ({"subject_to": {"pul.mass": (None, 1)}}, "did you mean pull.mass"),
         ({"define": {"wall": {"distance": "finger"}}}, "the keys 'distance' and 'to' together"),
         ({"define": {"wall": {"sum": {"radius": 1, "offset": -1}, "rms": ["radius"]}}}, "expected one of"),
@@ -334,6 +342,41 @@ def test_differential_evolution_finds_nothing_better(best):
 def test_mistakes_are_one_error_each(changed, message):
     with pytest.raises(sorosim.InputError, match=message.replace("(", r"\(")):
         sorosim.design(cases(), **{**TASK, **changed})
+
+
+def test_numbers_that_share_one_have_one_unit():
+    robot = sorosim.load(FINGER, set={"statics.u.tendon": 6e-3})
+    with pytest.raises(sorosim.InputError, match=r"numbers of one unit that share .*, got N and m"):
+        sorosim.design(robot, [[RADIUS, "u.tendon"]], "mass")
+
+
+@pytest.mark.parametrize(
+    ("minimise", "limits", "idle"),
+    [
+        ("mass", {"mass": ("9 g", None)}, "u.tendon, actuators.tendon.tendon.z"),
+        ("mass", {"mass": ("9 g", None), "bend.angle": (None, "120 deg")}, None),
+        ("-bend.angle", {"mass": ("9 g", None)}, None),
+    ],
+)
+def test_numbers_that_change_nothing_are_told(minimise, limits, idle):
+    bounds = {RADIUS: ("5 mm", "7 mm"), "u.tendon": (5, 10), OFFSET: ("3 mm", "4.5 mm")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.warns(sorosim.SorosimWarning, match=f"change with {idle}") if idle else contextlib.nullcontext():
+            sorosim.design(sorosim.load(FINGER), list(bounds), minimise, limits, bounds)
+
+
+def test_a_front_whose_second_search_is_not_begun_is_not_whole():
+    """The first search spends all: where it meets the constraints, which the start does not, the second one begins."""
+    bounds = {RADIUS: ("5.4 mm", "12 mm"), OFFSET: ("1 mm", "4.5 mm")}
+    with pytest.warns(sorosim.SorosimWarning, match="max_evaluations are spent"):
+        found = sorosim.design(
+            sorosim.load(FINGER), list(bounds), ["mass", "-bend.angle"], {"mass": (None, "9 g")}, bounds,
+            max_evaluations=3,
+        )  # fmt: skip
+    assert found.front is not None
+    assert not found.converged
+    assert max(found.violations.values()) < 1e-6
 
 
 def test_mistakes_of_cases():

@@ -165,6 +165,18 @@ def test_frequencies_that_are_one_have_the_derivative_of_both():
     assert two.slope(trial)[0] == pytest.approx(expected, rel=1e-6)
 
 
+def test_a_parameter_may_be_an_input_and_change_surfaces_that_touch():
+    rod = WALL["links"]["finger"]["rod"]
+    file = {**WALL, "parameters": {"size": 6e-3}, "statics": {"u": {"tendon": "$size*1000"}},
+            "links": {"finger": {"rod": {**rod, "section": {"circle": {"radius": "$size"}}}}}}  # fmt: skip
+    problem = Problem.of(sorosim.load(file), ["parameters.size"], None, {})
+    function, trial = problem.function("finger.x", "test"), problem.first
+    assert problem.by_differences[0]
+    ((h, trials),) = solved_about(problem, trial)
+    a, b, c, d = (function.value(one) for one in trials)
+    assert function.slope(trial)[0] == pytest.approx((8.0 * (c - b) - (d - a)) / (12.0 * h), rel=3e-8)
+
+
 def test_stiffness_is_a_small_force_over_its_displacement():
     file = {**TENDON, "loads": {"push": {"wrench": {"link": "finger", "force": [0, 0, 0]}}}}
     problem = Problem.of({"robot": sorosim.load(file), "u": {"tendon": 4.0}}, ["u.tendon"], None,

@@ -8,6 +8,7 @@ import pytest
 
 import sorosim
 from sorosim.mechanics.quantities import Summary
+from sorosim.studies.design.motion import AGAIN
 from sorosim.studies.design.problem import Problem
 from sorosim.studies.design.task import read_design
 
@@ -35,6 +36,21 @@ ARM = {
     "sensors": {"bend": {"bending": {"link": "finger"}}, "foot": {"section_wrench": {"link": "finger"}}},
     "initial": {"base.revolute": "$start"},
     "simulate": {"t_end": 0.3, "u": {"tendon": "$pull*smoothstep(t/0.1)", "motor": 0.3}},
+}  # fmt: skip
+TUBES = {
+    "sorosim": 1,
+    "gravity": [0, 0, -9.81],
+    "materials": {"nitinol": {"young": 5e10, "poisson": 0.3, "density": 6450, "damping": 1e7}},
+    "links": {
+        "robot": {
+            "tubes": {
+                "outer": {"length": 0.2, "insertion": 0.12, "radius": 1.2e-3, "inner_radius": 1e-3,
+                          "material": "nitinol", "curves": [{"length": 0.08, "bending_y": 6}]},
+                "inner": {"length": 0.3, "insertion": 0.18, "radius": 9e-4, "inner_radius": 7e-4,
+                          "material": "nitinol", "curves": [{"length": 0.13, "bending_y": 12}]},
+            }
+        }
+    },
 }  # fmt: skip
 RADIUS, YOUNG, LENGTH = "links.finger.rod.section.circle.radius", "materials.silicone.young", "links.finger.rod.length"
 MOTOR = {**ARM, "actuators": {**ARM["actuators"], "motor": {"joint": {"link": "base"}}}}
@@ -100,6 +116,86 @@ def test_gradients_are_those_of_motions_computed_anew(name):
             by_differences, slope = (8.0 * (c - b) - (d - a)) / (12.0 * h), function.slope(trial)[i]
             size = max(abs(slope), 1e-2 * abs(function.value(trial)) / one.unknown.scale)
             assert abs(slope - by_differences) <= tolerance * size, (quantity, one.name, slope, by_differences)
+
+
+def differences_of_motions(parts, steps):
+    """By how much derivatives by differences of motions may be off, as parts of a quantity over its number.
+
+    Each step of a motion is solved to 1e-11; the factors of the differences have the sum 3/2 of one over the change.
+    """
+    return 1.5e-11 * steps * sum(1.0 / part for part in parts)
+
+
+def slopes_of(problem, quantities):
+    """Values and derivatives of quantities where they are asked for first."""
+    functions = [problem.function(name, "test") for name in quantities]
+    return [(one.value(problem.first), one.slope(problem.first)) for one in functions]
+
+
+@pytest.mark.parametrize("name", ["file", "loop"])
+def test_differences_of_whole_motions_are_exact_derivatives(name):
+    """Where there are exact ones, numbers are taken as if there were none."""
+    file, operation, free, _ = CASES[name]
+    quantities = [own for own in DEFINE if own != "off"]
+    exact, whole = (Problem.of({"robot": sorosim.load(file), **operation}, free, None, DEFINE) for _ in range(2))
+    vars(whole)["by_differences"] = (frozenset(one.name for _, one in whole.columns[0]),)
+    allowed = differences_of_motions([AGAIN], 60)
+    for quantity, (x, a), (_, b) in zip(
+        quantities, slopes_of(exact, quantities), slopes_of(whole, quantities), strict=True
+    ):
+        scales = np.array([one.unknown.scale for one in exact.free])
+        assert (np.abs(a - b) * scales <= allowed * np.maximum(abs(x), np.abs(a) * scales)).all(), (quantity, a, b)
+
+
+class Drag(sorosim.LoadLaw):
+    """F = -c |v| v on the tip."""
+
+    link, s = "finger", 1.0
+
+    def wrench(self, t, g, eta):
+        v = eta[:, 3:]
+        return 0.0, -0.5 * np.linalg.norm(v, axis=1, keepdims=True) * v
+
+
+def pressed():
+    """An arm whose ball is on the floor all the time."""
+    nail = {"parent": "finger", "body": {"sphere": {"radius": 1e-2}, "density": 1000}}
+    floor = {"between": "nail", "and": {"half_space": {}, "at": {"position": [0, 0, -0.01]}}, "stiffness": 2e3}
+    file = {**ARM, "links": {**ARM["links"], "nail": nail}, "loads": {"floor": {"contact": floor}}, "initial": {},
+            "simulate": {"t_end": 0.1, "u": {"tendon": "5*t", "motor": "0.1 + 2*t"}}}  # fmt: skip
+    return {"robot": sorosim.load(file), **SIMULATE, "q0": "equilibrium"}, ["links.nail.body.sphere.radius"], "nail", 20
+
+
+def pushed_in_python():
+    file = {key: x for key, x in MOTOR.items() if key != "simulate"}
+    case = {"robot": sorosim.load(file).with_loads(air=Drag()), "simulate": {"t_end": 0.04, "dt": "5 ms"}}
+    return {**case, "u": {"tendon": 2.0}, "controller": feedback}, ["u.tendon", "gain.kp"], "finger", 8
+
+
+def turned_tubes():
+    driven = {"robot.inner.rotation": "60*t", "robot.inner.insertion": 0.01, "robot.outer.rotation": 0,
+              "robot.outer.insertion": 0}  # fmt: skip
+    case = {"robot": sorosim.load(TUBES), "simulate": {"t_end": 0.01, "dt": "1 ms"}, "driven": driven}
+    return case, ["links.robot.tubes.inner.curves[0].bending_y", "materials.nitinol.young"], "robot", 10
+
+
+@pytest.mark.parametrize("case", [pressed, pushed_in_python, turned_tubes])
+def test_differences_of_whole_motions_are_those_of_other_steps(case):
+    """Motions that have no exact derivatives, by numbers that are changed by a third as much, and by twice as much."""
+    own, free, link, steps = case()
+    define = {"end": {"last": f"{link}.z"}, "mean": {"rms": f"{link}.x"}}
+    problem = Problem.of(own, free, None, define)
+    assert len(problem.by_differences[0]) == len(free)
+    for quantity, (x, slope) in zip(define, slopes_of(problem, define), strict=True):
+        function = problem.function(quantity, "test")
+        for i, one in enumerate(problem.free):
+            for part in (3e-4, 2e-3):
+                h = part * one.unknown.scale
+                trials = [problem.trial(problem.first.p + k * h * np.eye(len(free))[i]) for k in (-2, -1, 1, 2)]
+                a, b, c, d = (function.value(near) for near in trials)
+                off = abs((8.0 * (c - b) - (d - a)) / (12.0 * h) - slope[i]) * one.unknown.scale
+                size = max(abs(x), abs(slope[i]) * one.unknown.scale)
+                assert off <= differences_of_motions([AGAIN, part], steps) * size, (quantity, one.name, off / size)
 
 
 def test_a_motion_is_that_of_a_stepper_under_the_controller():
@@ -214,7 +310,9 @@ def test_files_have_motions_and_results_are_opened(call, tmp_path):
         ({}, {"minimise": "frequency[1]"}, "expected a quantity of a motion, got 'frequency[1]'"),
         ({}, {"define": {"miss": {"rms": "ofs"}}}, "a quantity of a motion, got 'ofs'"),
         ({}, {"define": {"miss": {"rms": "off", "max": "off"}}}, "definition.*miss|miss.*expected one of"),
-        ({}, {"define": {"miss": {"last": "finger.z", "until": "1 s"}}}, "a time up to the end of the run"),
+        ({}, {"define": {"miss": {"last": "finger.z", "until": "1 s"}}}, r"define\.miss\.until: expected a time up"),
+        ({"q0": "equilibrum"}, {}, r"cases\.q0: expected one of equilibrium"),
+        ({"qd0": {"bse": 1}}, {}, r"cases\.qd0: expected the name of a link"),
         ({"simulate": {"dt": "7 ms"}}, {}, "simulate.dt: expected a whole part of t_end"),
         ({"simulate": {"dt": "5 ms", "metod": "euler"}}, {}, "did you mean method"),
         ({"simulate": 3}, {}, "simulate: expected a mapping"),
@@ -233,6 +331,84 @@ def test_mistakes_are_one_error_each(case, changed, message):
     arguments = {"free": [RADIUS], "minimise": "miss", "define": define, **changed}
     with pytest.raises(sorosim.InputError, match=message.replace("[1]", r"\[1\]").replace("{", r"\{")):
         sorosim.design({"robot": robot, **SIMULATE, **case}, **arguments)
+
+
+@pytest.mark.parametrize("word", ["list", "assembled", "initial"])
+def test_starts_of_a_file_follow_its_parameters(word):
+    start = {"list": {"q0": ["$start", *(7 * [0])]}, "assembled": {"q0": "assembled"}, "initial": {}}[word]
+    file = {**ARM, "simulate": {"t_end": 0.1, **start}}
+    problem = Problem.of({"robot": sorosim.load(file), **SIMULATE}, ["parameters.start"], None,
+                         {"end": {"last": "finger.z"}})  # fmt: skip
+    function, trial = problem.function("end", "test"), problem.first
+    h, steps = 1e-3, 20
+    a, b, c, d = (function.value(problem.trial(trial.p + k * h)) for k in (-2, -1, 1, 2))
+    slope = function.slope(trial)[0]
+    # each of the steps is solved to 1e-11 [m]; the factors of the differences have the sum 3/2
+    assert slope == pytest.approx((8.0 * (c - b) - (d - a)) / (12.0 * h), abs=1.5e-11 * steps / h)
+    assert abs(slope) > 1e-3
+
+
+OFF = {"off": {"distance": "mass", "to": [1, 0, 0]}, "error": {"rms": "off"}}
+
+
+def pushed(controller, free, **options):
+    case = {"robot": sorosim.load(SLIDER), "simulate": {"t_end": "0.2 s", "dt": "10 ms"}, "controller": controller}
+    return Problem.of(case, free, None, OFF), case
+
+
+def test_controllers_have_their_own_arguments_and_change_no_motion():
+    """Whole numbers stay such where they are not free; what a controller does to its arguments moves nothing."""
+
+    def rough(t, q, qd, *, kp=8.0, axis=0):
+        q -= 1.0
+        return -kp * q[axis] - qd
+
+    problem, _ = pushed(rough, ["gain.kp"])
+    moving, function = problem.first.states[0], problem.function("error", "test")
+    before = moving.q.copy()
+    slope = function.slope(problem.first)[0]
+    np.testing.assert_array_equal(moving.q, before)
+    other, _ = pushed(push, ["gain.kp"])
+    np.testing.assert_array_equal(moving.q, other.first.states[0].q)
+    assert slope == pytest.approx(other.function("error", "test").slope(other.first)[0], rel=1e-9)
+
+
+def test_controllers_with_a_memory_are_refused():
+    integral = [0.0]
+
+    def control(t, q, qd, *, kp=8.0):
+        integral[0] += 0.01 * (1.0 - q[0])
+        return kp * (1.0 - q) + 2.0 * integral[0] - qd
+
+    with pytest.raises(sorosim.InputError, match=r"cases\.controller: expected a function without memory"):
+        sorosim.design(pushed(control, ["gain.kp"])[1], ["gain.kp"], "error", define=OFF)
+
+
+def test_errors_of_controllers_are_their_own():
+    def control(t, q, qd, *, kp=8.0):
+        raise LookupError("no gain for this angle")
+
+    with pytest.raises(LookupError, match="no gain for this angle"):
+        sorosim.design(pushed(control, ["gain.kp"])[1], ["gain.kp"], "error", define=OFF)
+
+
+def test_gains_near_0_are_differentiated_by_their_scale():
+    """A search comes as near to 0 as it likes; differences over parts of such a number are rounding."""
+    problem, _ = pushed(push, ["gain.kd"])
+    function = problem.function("error", "test")
+    slopes = [function.slope(problem.trial(np.array([kd])))[0] for kd in (0.0, 1e-13)]
+    assert slopes[1] == pytest.approx(slopes[0], rel=1e-9)
+
+
+def test_rates_by_name_are_those_of_simulate(tmp_path):
+    """What is not named follows the loops, in a design that is opened, too."""
+    robot = sorosim.load({key: x for key, x in HELD.items() if key != "simulate"})
+    case = {"robot": robot, "simulate": {"t_end": "20 ms"}, "u": {"tendon": 1.0}, "qd0": {"base": "10 deg/s"}}
+    found = sorosim.design(case, ["u.tendon"], "end", bounds={"u.tendon": (0, 2)}, define={"end": {"last": "pad.x"}})
+    run = sorosim.simulate(robot, 0.02, u={"tendon": found.values["u.tendon"]}, qd0=case["qd0"])
+    np.testing.assert_allclose(found.runs[""].qd[0], run.qd[0], atol=1e-12)
+    found.save(tmp_path / "design.h5")
+    np.testing.assert_array_equal(sorosim.open(tmp_path / "design.h5").runs[""].q, found.runs[""].q)
 
 
 def test_what_changes_driven_motions_is_refused():

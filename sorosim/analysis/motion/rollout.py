@@ -77,7 +77,7 @@ class Feedback(NamedTuple):
 
 @public
 def rollout(
-    robot: Robot, u: Inputs, dt: Number, q0: Any = None, qd0: Values | None = None,
+    robot: Robot, u: Inputs | Feedback, dt: Number, q0: Any = None, qd0: Values | None = None,
     t0: Number = 0.0, numbers: Sequence[str] | Sensitivities | None = None, *,
     method: Method | str | None = None, driven: Mapping[str, Any] | None = None, **options: Any,
 ) -> Rollout:  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,14 @@ class Parameter:
             return in_si(value)
         except ModelError as error:
             raise InputError(where, error.expected, error.got, error.hint) from None
+
+    def ends(self, where: str, pair: Sequence[object]) -> tuple[float, float]:
+        """The least and the greatest value of a pair in SI units, None or infinite being open (else InputError)."""
+        low, high = (
+            end if x is None or (isinstance(x, float) and x == end) else self.number(where, x)
+            for x, end in zip(pair, (-np.inf, np.inf), strict=True)
+        )
+        return low, high
 
     def bounds(self, where: str, pair: object) -> tuple[float, float]:
         """Bounds (low, high) that are given for it in SI units; None: there is none (else InputError)."""

@@ -21,9 +21,9 @@ from sorosim.analysis.sensitivity import parameter
 from sorosim.base.arrays import Array
 from sorosim.base.errors import ConvergenceError, InputError, nearest
 from sorosim.base.methods import SECONDS, STEPS, option, spread
-from sorosim.base.options import StepArguments, checked
+from sorosim.base.options import STARTS, StepArguments, checked
 from sorosim.base.signals import ConstantSignal
-from sorosim.base.validation import as_real, describe
+from sorosim.base.validation import as_real, choice, describe
 from sorosim.files.robot_file import RobotFile
 from sorosim.mechanics.engine.inputs import ZeroOrderHold
 from sorosim.mechanics.engine.parameter import DRIVEN, FILE, INPUT, Parameter
@@ -33,10 +33,14 @@ from sorosim.studies.design.motion import ChangesOfMotion, Directions, Moving
 from sorosim.studies.design.rest import ALONG, Changes, ChangesAtRest, Rest
 
 GAIN = "gain"  # the first word of the names of a controller's numbers
+EQUILIBRIUM, ASSEMBLED = STARTS  # words for starts of motions
 ONLY = "_"  # the name of the only case in result files
 # of a step, by which the end of a motion may be off the end of its last one
 WHOLE = 1e-6
 DT = "10 ms"  # of steps where nothing else is said
+
+# of the largest input: by how much a controller without memory may answer otherwise to the same state
+SAME_INPUTS = 1e-9
 
 Values = Sequence[tuple[Parameter, float]]
 
@@ -127,14 +131,14 @@ class Case(ABC):
                     raise ConvergenceError(f"{self.name or robot.name}: {error}", error.partial) from None
         raise AssertionError("there is a guess")
 
-    def by_file(self, changes: Changes, read: Callable[[Robot], Array]) -> Array:
+    def by_file(self, changes: Changes, read: Callable[[Robot], Array], held: Collection[int] = ()) -> Array:
         """Derivatives (n, size) of what is read of a robot's blocks of runs by the numbers of its file.
 
-        Parameters of a file are in their formulas; other numbers are not.
+        Parameters of a file are in their formulas; other numbers are not. Those of `held` count as none.
         """
         out = np.zeros((len(changes.parameters), len(read(self.robot))))
-        for i in changes.exact:
-            if changes.parameters[i].target.startswith("parameters"):
+        for i, one in enumerate(changes.parameters):
+            if one.kind == FILE and one.target.startswith("parameters") and i not in held:
                 out[i] = changes.derivative(i, lambda i, h: read(changes.robot(i, h)), ALONG)
         return out
 
@@ -281,6 +285,10 @@ class InMotion(Case):
 
     # -- how it moves ------------------------------------------------------------------------------------------------
 
+    def begin(self, robot: Robot) -> Any:
+        """Where the robot begins, as `rollout` takes it."""
+        return robot.description.simulate.get("q0") if self.q0 is None else self.q0
+
     def held(self, robot: Robot, values: Values) -> Array:
         """Inputs (N, n_actuators) over the steps, zero those that a controller sets."""
         rows = np.array(self.prescribed(robot).inputs.sample(self.times(robot)))
@@ -291,21 +299,22 @@ class InMotion(Case):
 
     def controlled(self, robot: Robot, rows: Array, values: Values) -> Callable[[float, Array, Array], Array]:
         """All inputs (n_actuators,) under the controller, by time, coordinates and rates."""
-        gains = self.gains | {one.target: value for one, value in values if one.kind == GAIN}
-        sets, dt, function = self.sets, self.checked["dt"], self.controller
+        gains = {one.target: value for one, value in values if one.kind == GAIN}
+        sets, dt, function, where = self.sets, self.checked["dt"], self.controller, f"{self.where}.controller"
         assert function is not None
 
         def given(t: float, q: Array, qd: Array) -> Array:
             out: Array = rows[min(round(t / dt), len(rows) - 1)].copy()
-            out[sets] = controller_inputs(robot, sets, f"controller at t = {t:g} s", function(t, q, qd, **gains))[sets]
+            answer = function(t, q.copy(), qd.copy(), **gains)  # it may change the arrays that it is given
+            out[sets] = controller_inputs(robot, sets, f"{where} at t = {t:g} s", answer)[sets]
             return out
 
         return given
 
     def solved(self, robot: Robot, values: Values, guesses: Sequence[Array]) -> Moving:
         rows: Any = self.held(robot, values)
-        q0 = robot.description.simulate.get("q0") if self.q0 is None else self.q0
-        if isinstance(q0, str) and q0 == "equilibrium":
+        q0 = self.begin(robot)
+        if isinstance(q0, str) and q0 == EQUILIBRIUM:
             driven, known = self.prescribed(robot).values, [] if self.guess is None else [self.guess]
             q0 = Begin(self.equilibrium(robot, rows[0], driven, [*guesses, *known, None]))
         if self.controller is not None:
@@ -327,15 +336,20 @@ class InMotion(Case):
     def _directions(self, here: Moving, values: Values, changes: Changes) -> Directions:
         """How inputs and the start change with the numbers, states held."""
         n, ndof = len(values), here.q.shape[1]
-        starts = self.q0 is None and "q0" not in self.robot.description.simulate
 
         def read(robot: Robot) -> Array:
-            q0 = robot.initial_q if starts else np.zeros(ndof)
+            q0 = self.begin(robot)
+            if q0 is None or (isinstance(q0, str) and q0 == ASSEMBLED):
+                q0 = robot.initial_q
+            else:  # what a caller gives is held
+                q0 = np.zeros(ndof) if self.q0 is not None or isinstance(q0, str) else robot.coordinates(q0)
             qd0 = robot.initial_qd if self.qd0 is None else np.zeros(ndof)
             path = self.prescribed(robot).motion.sample(self.times(robot))
             return np.concatenate([self.held(robot, values).ravel(), q0, qd0, path.ravel()])
 
-        flat = self.by_file(changes, read)
+        if self.controller is not None:
+            self.check_memory(here, values)
+        flat = self.by_file(changes, read, changes.rough)  # by these whole motions are differentiated
         u, q0, qd0, path = np.split(flat, np.cumsum([here.u.size, ndof, ndof]), axis=1)
         for i in range(n):
             name = changes.parameters[i].name
@@ -352,6 +366,16 @@ class InMotion(Case):
                 u[i] = changes.derivative(i, partial(self._answers, here, values), ALONG)
         return Directions(u, q0, qd0)
 
+    def check_memory(self, here: Moving, values: Values) -> None:
+        """Refuse a controller that answers otherwise when it is asked again (InputError)."""
+        again, sets = self._answers(here, values, 0, 0.0)[:, self.sets], self.sets
+        off = np.abs(again - here.u[:, sets]).max(axis=1, initial=0.0)
+        late = np.flatnonzero(off > SAME_INPUTS * np.abs(here.u[:, sets]).max(initial=0.0))
+        if len(late):
+            got = f"one that gives other inputs when it is called again at t = {here.t[late[0]]:g} s, in the same state"
+            hint = "its arguments are all that it may know"
+            raise InputError(f"{self.where}.controller", "a function without memory", got, hint)
+
     def _answers(self, here: Moving, values: Values, i: int, h: float) -> Array:
         """What the controller gives along a motion (N, n_actuators) where one of its numbers is larger by h."""
         moved = [(one, x + h if k == i else x) for k, (one, x) in enumerate(values)]
@@ -366,13 +390,18 @@ class InMotion(Case):
         inputs, names = self.usual.inputs.specs, self.robot.actuator_names
         if self.u is not None and None in inputs:
             raise InputError("save", "inputs that are no functions of Python", f"'{names[inputs.index(None)]}'")
-        q0 = self.q0 if self.q0 is None or isinstance(self.q0, str) else np.asarray(self.q0).tolist()
-        qd0 = None if self.qd0 is None else self.robot.coordinates(self.qd0, "qd0", order=1).tolist()
         return {
-            "simulate": spread(self.options, STEPS), "q0": q0, "qd0": qd0,
+            "simulate": spread(self.options, STEPS), "q0": _as_data(self.q0), "qd0": _as_data(self.qd0),
             "u": None if self.u is None else dict(zip(names, inputs, strict=True)),
             "driven": None if self.driven is None else {name: one.spec for name, one in self.usual.driven.items()},
         }  # fmt: skip
+
+
+def _as_data(value: Any) -> Any:
+    """A start as JSON data."""
+    if isinstance(value, Mapping):
+        return {name: _as_data(x) for name, x in value.items()}
+    return value if value is None or isinstance(value, str) else np.asarray(value).tolist()
 
 
 # -- from arguments ----------------------------------------------------------------------------------------------------
@@ -402,14 +431,24 @@ def case_of(name: str, given: object) -> Case:
         q0 = parts.get("q0")
         if isinstance(q0, Equilibrium | Run):
             q0 = q0.q if isinstance(q0, Equilibrium) else q0.q[-1]
-        elif q0 is not None and not isinstance(q0, str):
-            q0 = robot.coordinates(q0, f"{where}.q0")
-        case = InMotion(*common, q0, parts.get("qd0"), dict(options), parts.get("controller"), where)
+        q0, qd0 = (_start(robot, key, value, where) for key, value in (("q0", q0), ("qd0", parts.get("qd0"))))
+        case = InMotion(*common, q0, qd0, dict(options), parts.get("controller"), where)
     try:
         _ = case.usual
     except InputError as error:
         raise error.inside(where) from None
     return case
+
+
+def _start(robot: Robot, key: str, value: Any, where: str) -> Any:
+    """Coordinates or rates to start from: a word, all of them, or some by name, which loops keep (else InputError)."""
+    where = f"{where}.{key}"
+    if isinstance(value, str) and key == "q0":
+        return choice(where, value, STARTS)
+    if value is None:
+        return None
+    found = robot.coordinates(value, where, order=0 if key == "q0" else 1)
+    return dict(value) if isinstance(value, Mapping) else found
 
 
 def cases_of(given: object) -> tuple[Case, ...]:

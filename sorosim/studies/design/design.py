@@ -15,7 +15,7 @@ from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.arrays import Array
 from sorosim.base.declare.result import TEXT, Named, Numbers, Result, StoredField
 from sorosim.base.declare.types import Integer
-from sorosim.base.errors import ConvergenceError, InputError, warn
+from sorosim.base.errors import ConvergenceError, InputError, SorosimError, warn
 from sorosim.base.public import public
 from sorosim.base.registry import LazyMethod
 from sorosim.base.validation import choice, counted, number
@@ -23,7 +23,7 @@ from sorosim.files import load_text
 from sorosim.files.results import text_of
 from sorosim.mechanics.robot import Robot
 from sorosim.studies.design.cases import GAIN, ONLY, InMotion
-from sorosim.studies.design.goals import OBJECTIVES, Asked, Front, pareto
+from sorosim.studies.design.goals import OBJECTIVES, Front, NonlinearProgram, pareto
 from sorosim.studies.design.motion import Moving
 from sorosim.studies.design.problem import Free, Limit, Problem, Trial
 from sorosim.studies.design.rest import Rest
@@ -94,7 +94,8 @@ def design(
     Warns
     -----
     SorosimWarning
-        The search ended where its gradients do not balance, such as at the edge of what has an equilibrium.
+        The search ended where its gradients do not balance, such as at the edge of what has an equilibrium; or a number
+        that is free changes nothing that is asked for.
 
     Notes
     -----
@@ -118,7 +119,7 @@ def design(
     tolerance = number("tolerance", tolerance, "a number greater than 0", above=0.0)
     if isinstance(define, Mapping) and (taken := [name for name in OBJECTIVES if name in define]):
         raise InputError("define", f"names other than {', '.join(OBJECTIVES)}", f"'{taken[0]}'")
-    task = Asked(cases, free, minimise, subject_to, bounds, define)
+    task = NonlinearProgram(cases, free, minimise, subject_to, bounds, define)
     budget, options = [most], {"method": method, "tolerance": tolerance}
     if len(task.goals) == 1:
         found = task.best(task.goals[0], task.limits, task.starts(starts), budget, options)
@@ -138,6 +139,12 @@ def design(
         )
     if not out.converged:
         warn(f"design: {out.message}")
+    try:
+        idle = task.without_effect(out._trial)
+    except SorosimError:  # at a fold, say, there are no derivatives
+        idle = []
+    if idle:
+        warn(f"design: neither objective nor constraints change with {', '.join(idle)}")
     return out
 
 
@@ -149,7 +156,7 @@ class Design(Result, kind="design"):
     Of a Pareto front it is the point that is nearest to the best of both objectives, each over its range.
     """
 
-    _task: Asked = field(repr=False)
+    _task: NonlinearProgram = field(repr=False)
     _trial: Trial = field(repr=False)
     _ending: str = field(repr=False)
     _steps: tuple[Step, ...] = field(default=(), repr=False)
@@ -419,15 +426,17 @@ class Design(Result, kind="design"):
     def restored(cls, stored: Mapping[str, Any], robot: Robot) -> Design:
         """The design from the content of a file that was checked."""
         kept = cls.parts(stored, robot)
-        told = json.loads(kept["_arguments"])
+        said = json.loads(kept["_arguments"])
         cases = {
-            name: {"robot": load_text(text, name), "q0": kept["_q"][name], **told["cases"][name]}
+            name: {"robot": load_text(text, name), "q0": kept["_q"][name], **said["cases"][name]}
             for name, text in kept["_texts"].items()
         }
-        minimise = told["minimise"] if len(told["minimise"]) > 1 else told["minimise"][0]
-        task = Asked(cases.get(ONLY, cases), told["free"], minimise, told["subject_to"], told["bounds"], told["define"])
+        minimise = said["minimise"] if len(said["minimise"]) > 1 else said["minimise"][0]
+        task = NonlinearProgram(
+            cases.get(ONLY, cases), said["free"], minimise, said["subject_to"], said["bounds"], said["define"]
+        )
         problem = task.problem
-        problem.sizes.update(told.get("sizes", {}))
+        problem.sizes.update(said.get("sizes", {}))
         problem.cases = tuple(
             replace(case, guess=kept["_q"][case.name or ONLY]) if isinstance(case, InMotion) else case
             for case in problem.cases

@@ -16,6 +16,8 @@ from sorosim.studies.design.problem import Function, Limit, Problem, Trial
 from sorosim.studies.design.search import FEASIBLE, SPENT, Search, Step
 from sorosim.studies.fitting.fit import NEAR, SPREAD
 
+# of a value: what it changes by in a scale of a number that has no effect, by rounding of derivatives, of solutions
+NOTHING, UNCHANGED = 1e-10, 1e-9
 OBJECTIVE = "objective"
 OBJECTIVES = (OBJECTIVE, f"{OBJECTIVE}_1", f"{OBJECTIVE}_2")
 
@@ -58,8 +60,8 @@ class Found(NamedTuple):
 
 
 @dataclass(eq=False)
-class Asked:
-    """The arguments of a design, checked."""
+class NonlinearProgram:
+    """Objectives and constraints of a design, from its arguments."""
 
     cases: Any
     free: Any
@@ -93,6 +95,28 @@ class Asked:
         text = name.strip()
         bare = text.removeprefix("-").strip()
         return Goal(bare, -1.0 if text.startswith("-") else 1.0, self.problem.function(bare, "minimise"))
+
+    def without_effect(self, trial: Trial) -> list[str]:
+        """Names of free numbers that change neither objectives nor constraints of a trial."""
+        names = [goal.name for goal in self.goals] + [limit.name for limit in self.limits]
+        functions = [self.problem.function(name, "") for name in names]
+        at = (self.problem.first, trial)
+        values = [[one.value(near) for one in functions] for near in at]
+        steep = [np.array([one.slope(near) for one in functions]) for near in at]
+        out = []
+        for i, one in enumerate(self.problem.free):
+            size = one.unknown.slope(float(trial.p[i]))
+            if any((np.abs(d[:, i] * size) > NOTHING * np.abs(x)).any() for d, x in zip(steep, values, strict=True)):
+                continue
+            moved = trial.p.copy()  # by a tenth: where derivatives vanish, as by symmetry, the number may still count
+            moved[i] = one.unknown.at(one.unknown.z(trial.p[i]) + (0.1 if trial.p[i] < one.unknown.high else -0.1))
+            try:
+                near = self.problem.trial(moved, trial)
+                if np.allclose([f.value(near) for f in functions], values[1], rtol=UNCHANGED, atol=0.0):
+                    out.append(one.name)
+            except SorosimError:  # it decides what there is
+                continue
+        return out
 
     def starts(self, n: int) -> list[Array]:
         """Starts: the robots as they are, then points of a Halton sequence between the bounds."""
@@ -145,12 +169,17 @@ class Asked:
         return best._replace(message="; ".join(notes))
 
 
-def pareto(task: Asked, starts: int, points: int, budget: list[int], options: dict[str, Any]) -> Pareto:
+def pareto(task: NonlinearProgram, starts: int, points: int, budget: list[int], options: dict[str, Any]) -> Pareto:
     """A Pareto front by the epsilon-constraint method: the second objective is bounded, and the first one least."""
     first, second = task.goals
-    ends = [task.best(goal, task.limits, task.starts(starts), budget, options) for goal in task.goals]
-    if any(end.search.violation(end.trial) > FEASIBLE for end in ends):
-        return Pareto(ends[0].trial, ends[0].message, tuple(ends[0].search.steps))
+    ends: list[Found] = []
+    for goal in task.goals:
+        found = task.best(goal, task.limits, task.starts(starts), budget, options)
+        if ends and found.search.violation(found.trial) > FEASIBLE:  # the first search met the constraints
+            found = task.best(goal, task.limits, [ends[0].trial.p], budget, options)
+        if found.search.violation(found.trial) > FEASIBLE:
+            return Pareto(found.trial, found.message, tuple(found.search.steps))
+        ends.append(found)
     values = [goal.function.value(end.trial) for goal, end in zip(task.goals, ends, strict=True)]
     # where one objective is best, the other one as good as it can be there
     trials = [task.best(second, [*task.limits, _no_worse(first, values[0])], [ends[0].trial.p], budget, options).trial]

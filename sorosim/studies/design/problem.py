@@ -20,6 +20,9 @@ from sorosim.studies.design.quantities import DEFINITIONS, Definition, Measure, 
 from sorosim.studies.design.rest import Changes
 from sorosim.studies.fitting.unknowns import Unknown, by_unknown, extent_of
 
+# of the scale of a number that may be 0: how large it is for differences where it comes near to that
+LEAST_SIZE = 0.1
+
 
 @dataclass(frozen=True, eq=False)
 class Free:
@@ -85,6 +88,8 @@ def _free(cases: Sequence[Case], name: str, targets: Sequence[tuple[int, Paramet
     if any(abs(x - starts[0]) > 1e-9 * abs(starts[0]) for x in starts):
         hint = "make them equal, or let each be free with the name of its case before it"
         raise InputError("free", f"one start of '{name}'", " and ".join(f"{x:g}" for x in dict.fromkeys(starts)), hint)
+    if len(units := {target.unit or "none" for _, target in targets if target.dimension}) > 1:
+        raise InputError("free", f"numbers of one unit that share '{name}'", " and ".join(sorted(units)))
     k, one = targets[0]
     robot, start = cases[k].robot, starts[0]
     low, high = max(target.low for _, target in targets), min(target.high for _, target in targets)
@@ -102,10 +107,8 @@ def _free(cases: Sequence[Case], name: str, targets: Sequence[tuple[int, Paramet
 def _bounded(one: Free, pair: Sequence[object]) -> Free:
     """The number between bounds, None being open."""
     where, unknown = f"bounds.{one.name}", one.unknown
-    low, high = (
-        default if x is None or (isinstance(x, float) and np.isinf(x)) else unknown.number(where, x)
-        for x, default in zip(pair, (unknown.low, unknown.high), strict=True)
-    )
+    own = unknown.ends(where, pair)
+    low, high = (default if np.isinf(x) else x for x, default in zip(own, (unknown.low, unknown.high), strict=True))
     if not low < high:
         raise InputError(where, "a lower bound below the upper one", f"{low:g} and {high:g}")
     if low < unknown.low or high > unknown.high:
@@ -133,7 +136,8 @@ class Trial:
         """How a case changes with its own free numbers."""
         if k not in self._changes:
             problem, own = self.problem, self.problem.columns[k]
-            sizes = np.array([problem.free[i].unknown.scale for i, _ in own])
+            unknowns = [problem.free[i].unknown for i, _ in own]
+            sizes = np.array([0.0 if one.logarithm else LEAST_SIZE * one.scale for one in unknowns])
             values = [(one, float(self.p[i])) for i, one in own]
             self._changes[k] = problem.cases[k].changes(self.states[k], values, sizes, problem.by_differences[k])
         return self._changes[k]
@@ -339,16 +343,14 @@ class Problem:
         pair: Any = given
         if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
             pair = given, given
-        if len(pair) != 2 or (pair[0] is None and pair[1] is None):
+        if len(pair) != 2:
             raise InputError(where, "a number, or a pair (least, greatest), None being open", describe(given))
-        number = Parameter(FILE, name, of.dimension)
-        low, high = (
-            sign * np.inf if x is None or (isinstance(x, float) and np.isinf(x)) else number.number(where, x)
-            for x, sign in zip(pair, (-1.0, 1.0), strict=True)
-        )
+        low, high = Parameter(FILE, name, of.dimension).ends(where, pair)
         if low > high:
             raise InputError(where, "the least number before the greatest", f"{low:g} and {high:g}")
-        return Limit(name, float(low), float(high))
+        if np.isinf(low) and np.isinf(high):
+            raise InputError(where, "a number, or a pair (least, greatest), None being open", describe(given))
+        return Limit(name, low, high)
 
     # -- trials ------------------------------------------------------------------------------------------------------
 

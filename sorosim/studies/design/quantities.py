@@ -116,6 +116,8 @@ class Definition(Summary, title="Definitions"):
             if (getattr(self, name) is None) != (getattr(self, other) is None):
                 got = "one of them"
                 raise ModelError("", f"the keys '{name}' and '{other}' together", got)
+        if self.sum is not None and not self.sum:
+            raise ModelError("sum", "weights by names of quantities", "none")
         if self.along is not None and not np.any(self.along):
             raise ModelError("along", "a direction", "a vector of length 0")
         if not self.is_summary and (self.after or self.until is not None):
@@ -194,11 +196,17 @@ def _defined(
         raise InputError("", "a quantity of a robot at rest", f"'{name}', of a motion", hint)
     history, summary = _history(robot, driven, defined.quantity, definitions), defined
 
+    def number(moving: Moving) -> float:
+        try:
+            return summary.number(*history.values(moving))
+        except InputError as error:  # its window is beyond the motion
+            raise error.inside(f"define.{name}") from None
+
     def slope(changes: ChangesOfMotion) -> Array:
         return np.asarray(summary.slope(*history.values(changes.here)) @ history.slope(changes))
 
     least = 0.0 if summary.how in ("rms", "range", "amplitude") else -np.inf
-    return Measure(summary.unit(history.unit), lambda m: summary.number(*history.values(m)), slope, least)
+    return Measure(summary.unit(history.unit), number, slope, least)
 
 
 def _by_differences(unit: str, value: Callable[[Any], float]) -> Measure:

@@ -139,7 +139,7 @@ class Changes(ABC):
     ) -> None:
         self.here, self.parameters = here, tuple(one for one, _ in values)
         self.values, parameters = np.array([x for _, x in values]), self.parameters
-        self.sizes = np.where(self.values == 0.0, sizes, np.abs(self.values))
+        self.sizes = np.maximum(np.abs(self.values), sizes)
         self.rough = [i for i, one in enumerate(parameters) if one.name in rough]
         of_file = (i for i, one in enumerate(parameters) if one.kind == FILE)
         self.exact = [i for i in of_file if i not in self.rough]  # numbers of the file

@@ -125,10 +125,8 @@ def by_unknown(where: str, given: Mapping[str, object] | None, names: Sequence[s
 def _bounded(one: Unknown, pair: Sequence[object]) -> Unknown:
     """The unknown between bounds, None being open."""
     where = f"bounds.{one.name}"
-    low, high = (
-        default if x is None or (isinstance(x, float) and np.isinf(x)) else one.number(where, x)
-        for x, default in zip(pair, (one.low, one.high), strict=True)
-    )
+    own = one.ends(where, pair)
+    low, high = (default if np.isinf(x) else x for x, default in zip(own, (one.low, one.high), strict=True))
     if not low < high:
         raise InputError(where, "a lower bound below the upper one", f"{low:g} and {high:g}")
     if not low <= one.value <= high:

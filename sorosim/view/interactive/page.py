@@ -281,7 +281,7 @@ class Page:
         self._arrow_label.content = self._scene.arrow_label
         if state.estimated is not None:
             self._estimate["on"].value, self._estimate["reads"].value = state.estimated.on, state.estimated.reads
-            self._estimate["text"].content = _told(state)
+            self._estimate["text"].content = _estimated(state)
         self._record.label = f"end recording ({state.recorded} states)" if state.recorded else "record"
         self._mode.value = state.mode
         if self._source is not None:
@@ -360,7 +360,7 @@ def _pace(state: LiveState) -> str:
     return pace
 
 
-def _told(state: LiveState) -> str:
+def _estimated(state: LiveState) -> str:
     """What an observer knows, as Markdown: unknowns with standard deviations, how far places are off, what it lacks."""
     estimated = state.estimated
     assert estimated is not None
