@@ -1,10 +1,11 @@
-"""How fast robots of the page of `sorosim.live` move, how many frames a second their pages get, and what a key takes."""
+"""How fast robots of `sorosim.live` move, how many frames a second their pages get, and how long a key takes."""
 
 from __future__ import annotations
 
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +50,7 @@ def study(at: Setting) -> None:
     """Frames per second and real-time factors of six robots that are pulled at, without a browser; a minute or two."""
     import viser  # noqa: F401, the page needs it
 
-    at.say(
-        "robot, coordinates, ms from a key in the editor until its robot is sent to pages: median, 99 %; by a slider: median"
-    )
+    at.say("robot, coordinates, ms from a key until its robot is sent: median, 99 %; from a slider: median")
     for name, (found, path) in at.size(EDITED, {"cable_manipulator": EDITED["cable_manipulator"]}).items():
         keys, slides, n = measure_edits(name, found, path, at.size(KEYS, 4))
         at.say(f"{name}, {n}: {np.median(keys):.0f}, {np.quantile(keys, 0.99):.0f}; {np.median(slides):.0f}")
@@ -84,7 +83,7 @@ def measure(name: str, seconds: float) -> Pace:
 
 
 def measure_edits(name: str, found: str, path: str, n: int) -> tuple[list[float], list[float], int]:
-    """Times [ms] from a key, and from a slider that is moved, until the robot that it makes is sent; and coordinates."""
+    """Times [ms] from a key, and from a slider, until the robot that it makes is sent; and coordinates."""
     head, unit = found.rsplit(" ", 2)[0], found.rsplit(" ", 1)[1]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{name}.yaml")
@@ -101,11 +100,11 @@ def measure_edits(name: str, found: str, path: str, n: int) -> tuple[list[float]
                 new = old[:at] + f"{head} {DIGITS[k % len(DIGITS)]} {unit}" + old[end:]
                 changes = replacement(old, new)
                 keys.append(
-                    _until_sent(shown, lambda: text.push(text.version, [{"clientID": "a", "changes": changes}]))
+                    _until_sent(shown, partial(text.push, text.version, [{"clientID": "a", "changes": changes}]))
                 )
             for k in range(n):
                 value = f"{DIGITS[k % len(DIGITS)]} {unit}"
-                slides.append(_until_sent(shown, lambda: text.slide(path, value)))
+                slides.append(_until_sent(shown, partial(text.slide, path, value)))
             return keys, slides, session.robot.ndof
 
 
