@@ -10,6 +10,7 @@ import { ask, make } from "./dom.js";
 import { Form } from "./form.js";
 import { Link } from "./link.js";
 import { Schema } from "./schema.js";
+import { Studies, tabs } from "./studies.js";
 import { Text } from "./text.js";
 import { Tree } from "./tree.js";
 
@@ -34,6 +35,7 @@ const link = new Link();
 const text = new Text($("text"), link, schema);
 const tree = new Tree($("tree"), $("tree-bar"), text, say);
 const form = new Form($("form"), text, schema, say);
+const studies = new Studies($("studies"), link, say);
 let saved = true, file = "";
 
 const run = async (action) => {
@@ -77,6 +79,11 @@ const pane = (id) => {
   for (const one of $("narrow").children) one.setAttribute("aria-selected", String(one.getAttribute("aria-controls") === id));
 };
 pane("parts");
+
+tabs($("tabs"), { Properties: $("properties"), Studies: $("studies") }, (name) => {
+  $("parts").dataset.tab = name.toLowerCase();
+  if (name === "Studies") run(() => studies.open());
+});
 
 tree.onSelect = (path, tell) => {
   form.show(path);
