@@ -9,6 +9,7 @@ from helpers.browser import browser, has_browser
 
 import sorosim
 from sorosim.files import load
+from sorosim.files.bundled import bundled_text
 from sorosim.view.interactive.editor import EMPTY
 
 pytest.importorskip("viser")
@@ -226,6 +227,17 @@ def test_a_motion_and_a_sweep_by_clicks_and_keys(tmp_path):
         back = [one for one in me.all("#studies button") if one.text == "Back to the robot"]
         driver.execute_script("arguments[0].click()", back[0])
         until(lambda: live._page._drawn is live.session.state or studies.playback.data() is None)
+        # a bundled robot takes the place of the text, until it is undone
+        next(one for one in me.all("#bar button") if one.text.startswith("Open a bundled")).click()
+        choice = until(lambda: me.all("sl-dialog[open] input[value='pendulum']"))[0]
+        time.sleep(0.5)  # it is shown gradually
+        driver.execute_script("arguments[0].click()", choice)
+        me.all("sl-dialog[open] sl-button[variant='primary']")[0].click()
+        until(lambda: me.text.text == bundled_text("pendulum"))
+        until(lambda: live.session.robot.ndof == sorosim.load("pendulum").ndof)
+        me.all("#tab-properties")[0].click()
+        driver.switch_to.active_element.send_keys(me.keys.CONTROL, "z")
+        until(lambda: me.text.text == FINGER)
         wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
         assert wrong == []
         assert not [one for one in tmp_path.iterdir() if one not in (path, folder)]

@@ -155,7 +155,8 @@ def test_mistakes_are_told_in_words(studies, kind, options, axes, words):
 def test_what_is_no_study_is_refused_at_once(studies):
     for call in (
         lambda: studies.start("dream", {}), lambda: studies.start("statics", {"u": "x"}), lambda: studies.show_mode(1),
-        lambda: studies.start("statics", {}, "nowhere"), lambda: studies.export("h5", "k"), lambda: studies.picture("x"),
+        lambda: studies.start("statics", {}, "nowhere"), lambda: studies.export("h5", "k"),
+        lambda: studies.picture("x"),
     ):  # fmt: skip
         with pytest.raises(InputError):
             call()

@@ -64,7 +64,9 @@ class ModeRun(Run):
         return {"title": f"{self.robot.name}, {self.message}"}
 
 
-def mode(lin: Linearization, k: int, *, periods: int = 1, amplitude: Number = AMPLITUDE, decay: bool = False) -> ModeRun:
+def mode(
+    lin: Linearization, k: int, *, periods: int = 1, amplitude: Number = AMPLITUDE, decay: bool = False
+) -> ModeRun:
     """A mode as a run, to play, film and plot.
 
     Parameters

@@ -13,6 +13,7 @@ from typing import Any
 
 from sorosim.base.errors import InputError, SorosimError
 from sorosim.files import json_schema
+from sorosim.files.bundled import bundled_robots, bundled_text, robot_words
 from sorosim.view.interactive.editor import RobotText
 from sorosim.view.interactive.session import STATICS, Session
 from sorosim.view.interactive.studies import Studies
@@ -153,9 +154,16 @@ class EditorServer:
             return text.save(over=bool(message.get("over")))
         if what == "reload":
             return text.reload()
+        if what == "make":
+            return text.make(str(message["name"]))
+        if what == "robots":
+            robots = [{"name": name, "words": robot_words(name)} for name in bundled_robots()]
+            return {"robots": robots, "kept": text.is_kept}
+        if what == "robot":
+            return bundled_text(str(message["name"]))
         if what in self._actions:
             return self._actions[what](message)
-        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", *self._actions)
+        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", "make", "robots", "robot", *self._actions)
         raise InputError("do", f"one of {', '.join(known)}", f"'{what}'")
 
 

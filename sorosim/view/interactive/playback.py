@@ -16,6 +16,7 @@ from sorosim.view.interactive.session import MOTION, STATICS, Session
 from sorosim.view.interactive.state import LiveState
 from sorosim.view.viz.motion import Motion, interpolated, motion_of, state_at
 
+BACK = "A slider or a pull leads back to the robot."
 TOLD = 0.1  # s between two times that pages are told
 
 
@@ -148,7 +149,8 @@ class Playback:
 
     def _state(self, live: LiveState) -> LiveState:
         motion, robot = self._motion, self._robot
-        assert motion is not None and robot is not None
+        assert motion is not None
+        assert robot is not None
         q, u = (interpolated(motion.t, table, np.array([self._t]))[0] for table in (motion.q, motion.u))
         now = state_at(robot, motion, q, u, self._t)
         alike = robot.coordinate_names == live.robot.coordinate_names
@@ -160,6 +162,7 @@ class Playback:
         return replace(
             live, generation=self._generation, robot=robot, controls=controls, t=self._t, q=q, qd=now.qd, u=u,
             values=values, gravity=np.array(robot.description.gravity), pull=None,
-            mode=MOTION if motion.timed else STATICS, paused=motion.timed and not self._plays, message=self._words,
-            speed=self._speed, factor=self._speed, estimated=live.estimated if alike else None,
+            mode=MOTION if motion.timed else STATICS, paused=motion.timed and not self._plays,
+            message=f"a study is shown: {self._words}\n\n{BACK}", speed=self._speed, factor=self._speed,
+            estimated=live.estimated if alike else None,
         )  # fmt: skip

@@ -29,7 +29,7 @@ from sorosim.base.declare import Boolean, Key
 from sorosim.base.errors import ConvergenceError, InputError, Interrupted, SorosimError
 from sorosim.base.methods import METHODS, MOTIONS, Option, method_class, options_by_name
 from sorosim.base.options import ByName, ModesArguments, SimulateOptions, StaticsOptions, checked
-from sorosim.base.units.table import DIMENSIONS
+from sorosim.base.units.table import DIMENSIONS, dimension_of
 from sorosim.base.validation import choice
 from sorosim.files.sweep_file import Span, SweepFile
 from sorosim.mechanics.linear import Linearization
@@ -62,7 +62,9 @@ class Study(NamedTuple):
 def _declared(kind: Any, *names: str) -> dict[str, Key]:
     """Options that one number or word says; without names all."""
     keys = kind.declaration()
-    return {name: key for name, key in keys.items() if not isinstance(key.type, ByName) and (not names or name in names)}
+    return {
+        name: key for name, key in keys.items() if not isinstance(key.type, ByName) and (not names or name in names)
+    }
 
 
 STUDIES = {
@@ -154,7 +156,7 @@ class Studies:
         try:
             file = scalars_of(robot)
             for path in file.paths:
-                x, unit = file.value(path), DIMENSIONS[file.dimension(path) or "number"].unit
+                x, unit = file.value(path), DIMENSIONS[dimension_of(str(file.text(path))) or "number"].unit
                 low, high = sorted((RANGE[0] * x, RANGE[1] * x)) if x else (0.0, 1.0)
                 yield {"name": path, "unit": unit, "low": _short(low), "high": _short(high)}
         except SorosimError:  # no file can say it
@@ -299,7 +301,8 @@ class Studies:
             robot, row = found.robot_at(at), found.plan.samples.row(at)
             u = robot.inputs(prescribed(found.plan.job(), robot, row)[0])
             q = np.array(found.q[at, : robot.ndof])
-            words = ", ".join(f"{name} = {x:.4g}" for name, x in row.items())
+            words = ", ".join(f"{name} = {x:.4g} {unit}".strip() for (name, x), unit in
+                              zip(row.items(), found.units, strict=True))  # fmt: skip
             self.playback.show(Motion(robot, np.zeros(1), q[None], u[None], False, None), words)
             self._words, self._wrong, self._shown = _words_of(found), False, None
         self._tell()
@@ -439,7 +442,7 @@ class Studies:
             yield
         except (Interrupted, ConvergenceError) as error:
             words, partial = str(error), error.partial
-            if isinstance(partial, Run | SweepResult) and len(partial) or isinstance(partial, Equilibrium):
+            if isinstance(partial, Equilibrium) or (isinstance(partial, Run | SweepResult) and len(partial)):
                 self._take(partial, words)
                 words = f"{words}; what there is, is shown"
             self._words, self._wrong = words, True
@@ -474,7 +477,11 @@ def _field(name: str, key: Key, block: Mapping[str, Any]) -> dict[str, Any]:
     default = block.get(name)
     if default is None:
         default = key.fallback if isinstance(key, Option) else None if key.required else key.default
-    of = [one for one in METHODS if name in method_class(one).options(MOTIONS)] if name in options_by_name(MOTIONS) else []
+    of = (
+        [one for one in METHODS if name in method_class(one).options(MOTIONS)]
+        if name in options_by_name(MOTIONS)
+        else []
+    )
     return {
         "name": key.name or name, "meaning": key.doc, "unit": unit, "words": words, "default": _written(default, unit),
         "free": not words or any(form.get("type") == "array" for form in forms), "methods": of,
