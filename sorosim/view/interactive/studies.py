@@ -489,7 +489,7 @@ def _field(name: str, key: Key, block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _written(value: Any, unit: str) -> str:
-    if value is None:
+    if value is None or value == np.inf:
         return ""
     if isinstance(value, bool):
         return str(value).lower()

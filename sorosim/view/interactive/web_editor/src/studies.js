@@ -59,7 +59,8 @@ export class Studies {
     this.cancel = make("button", { type: "button", onclick: () => this.run("cancel") }, "Cancel");
     this.begin = make("button", { type: "button", onclick: () => this.start() }, "Compute");
     this.result = make("section", { "aria-label": "Result of the study" });
-    this.panel.replaceChildren(make("label", { className: "row" }, make("span", { className: "name" }, "Study"), select), this.ask, make("div", { className: "buttons" }, this.begin, this.cancel, this.bar), this.words, this.result);
+    const head = make("div", { className: "head" }, make("label", { className: "row" }, make("span", { className: "name" }, "Study"), select), make("div", { className: "buttons" }, this.begin, this.cancel, this.bar), this.words);
+    this.panel.replaceChildren(head, this.ask, this.result);
     this.fill();
   }
 
@@ -72,14 +73,14 @@ export class Studies {
     this.ask.replaceChildren(
       make("p", { className: "meaning" }, meaning), this.row("Inputs", "Where inputs and driven coordinates are taken from.", "", inputs),
       ...(this.kind === "sweep" ? this.axes.map((axis, k) => this.axis(axis, k)) : []), ...own,
-      ...(others.length ? [make("details", {}, make("summary", {}, "of the method"), ...others)] : []),
+      ...(others.length ? [make("details", {}, make("summary", {}, "options of the method"), ...others)] : []),
       make("input", { type: "submit", hidden: true }),
     );
     this.hide();
   }
 
   row(name, meaning, unit, ...content) {
-    return make("label", { className: "row", title: meaning }, make("span", { className: "name" }, name.replaceAll("_", " "), unit ? make("small", {}, ` ${unit}`) : ""), ...content);
+    return make("label", { className: "row", title: meaning }, make("span", { className: "name" }, name, unit ? make("small", {}, ` ${unit}`) : ""), ...content);
   }
 
   field(one, given, set) {
@@ -158,6 +159,7 @@ export class Studies {
     const files = make("div", { className: "buttons", role: "group", "aria-label": "Files of it" }, ...exports.map((form) => make("button", { type: "button", title: `Download a ${this.writers[form]}`, onclick: () => this.fetch(form) }, `${this.writers[form]} .${form}`)));
     this.result.replaceChildren(title, ...(modes ? [this.modes(modes)] : axes ? this.sweep(axes) : []), this.player(), files);
     if (axes) this.draw(this.state.column);
+    this.result.scrollIntoView({ block: "nearest" });
   }
 
   fetch(form) {
