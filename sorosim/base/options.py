@@ -301,10 +301,10 @@ class ModeArguments(Declared):
 
     _: KW_ONLY
     periods: int | None = option(
-        Integer(1, 10_000), "How many periods of it are shown, of what oscillates.", "3", 1, False
+        Integer(1, 10_000), "How many periods of it are shown, of what oscillates.", "3", "1", False
     )
     amplitude: float | None = option(
-        POSITIVE, "Largest displacement of a point, as a part of the robot's size.", "0.2", 0.1, False
+        POSITIVE, "Largest displacement of a point, as a part of the robot's size.", "0.2", "0.1", False
     )
     decay: bool | None = option(
         Boolean(), "Whether an oscillation decays, or grows, as it does in truth.", "true", False, False
@@ -316,7 +316,7 @@ class ModesArguments(ModeArguments):
     """Options of a list of modes."""
 
     number: int | None = option(
-        Integer(1, 10_000), "How many modes are listed; up to 24 of them are drawn.", "4", 10, False
+        Integer(1, 10_000), "How many modes are listed; up to 24 of them are drawn.", "4", "10", False
     )
 
 
