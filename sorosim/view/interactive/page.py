@@ -75,7 +75,6 @@ class Page:
         self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
         self.shown: Callable[[LiveState], LiveState] = lambda live: live  # what is drawn in its place
-        self._drawn = session.state
         self._stopping = threading.Event()
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
@@ -131,6 +130,7 @@ class Page:
 
     def _build(self, state: LiveState) -> None:
         """All of it, for a robot; panels of one like it stay."""
+        self._drawn = state
         panels = (state.robot.name, [(one.label, one.low, one.high, one.step) for one in state.controls.all.values()],
                   [link.name for link in state.robot.links], list(state.robot.instruments.readers),
                   list(state.controls.outputs.points),
