@@ -17,6 +17,7 @@ import numpy as np
 from PIL import Image
 
 import sorosim
+from sorosim.files.bundled import bundled_file
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
@@ -77,6 +78,42 @@ def photograph_editor() -> Image.Image:
             return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
 
 
+def photograph_studies(size: tuple[int, int] = (1600, 1000), dark: bool = False) -> Image.Image:
+    """The same robot with a sweep over two of its inputs, in the tab of studies."""
+    from selenium.webdriver.common.by import By
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "arm.yaml"
+        path.write_text(bundled_file("two_segment_arm").read_text(encoding="utf-8"), encoding="utf-8")
+        with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+            driver.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia",
+                {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
+            )
+            driver.set_window_size(*size)
+            driver.get(live.url)
+            _wait(lambda: live._editing.text.report and driver.find_elements(By.CSS_SELECTOR, "sl-tree-item"))
+            driver.find_element(By.ID, "tab-studies").click()
+            _wait(lambda: driver.find_elements(By.CSS_SELECTOR, "#study-kind option"))
+            driver.find_element(By.ID, "study-kind").send_keys("Sw")
+            first, second = [f"u.{name}" for name in live.session.robot.actuator_names[:2]]
+            for k, name in enumerate((first, second), 1):
+                driver.find_element(By.NAME, f"axis{k}").send_keys(name)
+                field = driver.find_element(By.NAME, f"axis{k}-n")
+                field.clear()
+                field.send_keys("9")
+            field.submit()
+            _wait(lambda: any(one.get_attribute("naturalWidth") not in (None, "0")
+                              for one in driver.find_elements(By.CSS_SELECTOR, ".picture img")))  # fmt: skip
+            if size[0] > 900:
+                driver.switch_to.frame("scene")
+                _wait(lambda: close_notices(driver))
+                driver.switch_to.default_content()
+            driver.execute_script("document.querySelector('.picture').scrollIntoView({block: 'center'})")
+            time.sleep(12.0)
+            return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
+
+
 def _first(controls: Any, n: int) -> list[Any]:
     return list(controls.all.values())[:n]
 
@@ -102,6 +139,7 @@ def main() -> None:
         for file, image in (
             ("live", photograph(ROBOT)),
             ("live_editor", photograph_editor()),
+            ("live_studies", photograph_studies()),
             ("live_observer", photograph(arm, "estimated", 1000, speed=0.25, observe=OBSERVED)),
         ):
             write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), file)

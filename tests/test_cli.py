@@ -237,7 +237,7 @@ def test_robots_are_listed(call):
         (["statics", "finger.yaml", "--out", "."], "--out: expected a file, got '.'; it is a folder"),
         (["continuation", "finger.yaml", "--along", "u.tendon", "--to", "1", "--plot", "x.xyz"], "in .png, .pdf, .svg"),
         (["sweep", "finger.yaml", "--jobs", "two"], "--jobs: expected a whole number, got 'two'"),
-        (["modes", "finger.yaml", "--number", "0"], "--number: expected a number of modes greater than 0, got 0"),
+        (["modes", "finger.yaml", "--number", "0"], "--number: expected a whole number from 1 to 10000, got '0'"),
         (["simulate", "finger.yaml", "--set", "gravity"], "--set: expected PATH=VALUE, got 'gravity'"),
         (["new", "no/mine.yaml"], "there is no folder no; make it first"),
         (["simulat"], "No such command 'simulat'"),

@@ -296,6 +296,31 @@ class StaticsArguments(StaticsOptions):
 
 
 @dataclass(frozen=True)
+class ModeArguments(Declared):
+    """Arguments of `Linearization.mode` that are numbers and choices."""
+
+    _: KW_ONLY
+    periods: int | None = option(
+        Integer(1, 10_000), "How many periods of it are shown, of what oscillates.", "3", "1", False
+    )
+    amplitude: float | None = option(
+        POSITIVE, "Largest displacement of a point, as a part of the robot's size.", "0.2", "0.1", False
+    )
+    decay: bool | None = option(
+        Boolean(), "Whether an oscillation decays, or grows, as it does in truth.", "true", False, False
+    )
+
+
+@dataclass(frozen=True)
+class ModesArguments(ModeArguments):
+    """Options of a list of modes."""
+
+    number: int | None = option(
+        Integer(1, 10_000), "How many modes are listed; up to 24 of them are drawn.", "4", "10", False
+    )
+
+
+@dataclass(frozen=True)
 class ContinuationArguments(Declared):
     """Arguments of `sorosim.continuation` that are numbers and choices; lengths are those of the curve."""
 

@@ -6,6 +6,8 @@ import re
 from itertools import takewhile
 from pathlib import Path
 
+from sorosim.base.validation import choice
+
 
 def bundled_robots() -> tuple[str, ...]:
     """Names of the robots that come with sorosim; `load` takes them."""
@@ -18,6 +20,12 @@ def robot_words(name: str) -> str:
     lines = bundled_file(name).read_text(encoding="utf-8").splitlines()
     comment = " ".join(line.lstrip("# ") for line in takewhile(lambda line: line.startswith("#"), lines))
     return re.split(r"(?<=[\w)])\.(?=\s|$)", comment)[0].strip()
+
+
+def bundled_text(name: str) -> str:
+    """The text of the file of a bundled robot (InputError: there is none of that name)."""
+    choice("robot", name, bundled_robots())
+    return bundled_file(name).read_text(encoding="utf-8")
 
 
 def bundled_file(name: str) -> Path:

@@ -180,6 +180,69 @@ def test_mistakes_of_other_files_stand_at_no_line():
     assert mistakes_of(InputError("x", "a", "b"), "robot.yaml")[0].line == 0
 
 
+URDF = """\
+<robot name="swing">
+  <link name="base"/>
+  <link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""
+
+
+def test_a_file_of_another_format_is_shown_and_made_one_of_ours(tmp_path):
+    path = tmp_path / "swing.urdf"
+    path.write_text(URDF, encoding="utf-8")
+    said = []
+    text = RobotText(path, lambda robot: None, said.append)
+    known = sorosim.load(path)
+    assert text.imported
+    assert text.document()["imported"]
+    assert text.text == known.description.text
+    for call in (lambda: text.push(0, [typed(text, 0, "# mine\n")]), text.save):
+        with pytest.raises(InputError, match="make this a file"):
+            call()
+    path.write_text(URDF.replace('mass value="1"', 'mass value="2"'), encoding="utf-8")
+    text.look_at_disk()  # it follows the file
+    assert text.text != known.description.text
+    (tmp_path / "taken.yaml").write_text("x", encoding="utf-8")
+    with pytest.raises(FileError, match="exists already"):
+        text.make("taken.yaml")
+    assert (tmp_path / "taken.yaml").read_text(encoding="utf-8") == "x"
+    for name in ("", "arm", "../arm.yaml", str(tmp_path / "arm.yaml"), ".yaml", "arm.txt"):
+        with pytest.raises(InputError, match="in the same folder"):
+            text.make(name)
+    text.make("arm.yaml")
+    assert said[-1]["document"]["file"] == "arm.yaml"
+    assert not said[-1]["document"]["imported"]
+    assert text.is_saved
+    assert sorosim.load(tmp_path / "arm.yaml").description.links[-1].body.mass == pytest.approx(2.0)
+    text.push(text.version, [typed(text, 0, "# mine\n")])
+    text.save()
+    assert (tmp_path / "arm.yaml").read_text(encoding="utf-8").startswith("# mine\n")
+    assert "<robot" in path.read_text(encoding="utf-8")
+
+
+def test_a_broken_import_is_told(tmp_path):
+    path = tmp_path / "swing.urdf"
+    path.write_text(URDF, encoding="utf-8")
+    said = []
+    text = RobotText(path, lambda robot: None, said.append)
+    before = text.text
+    path.write_text("<robot", encoding="utf-8")
+    text.look_at_disk()
+    assert "swing.urdf" in said[-1]["conflict"]
+    assert text.text == before
+
+
+def test_a_text_that_says_something_is_kept(text):
+    assert text.is_kept
+    text.push(0, [typed(text, 0, "# mine\n")])
+    assert not text.is_kept
+    new = RobotText(text.path.with_name("new.yaml"), print, lambda _: None)
+    assert new.is_kept  # it says nothing
+
+
 # -- messages ----------------------------------------------------------------------------------------------------------
 
 
@@ -229,6 +292,18 @@ def test_a_page_edits_through_its_socket(live):
     assert "a list of names" in path["error"]
     live._editing._clicked("arm")
     assert live._editing.text.path.read_text(encoding="utf-8") == TEXT
+
+
+def test_bundled_robots_are_listed_and_given(live):
+    _, listed, robot, wrong = talk(live, [
+        {"do": "robots"}, {"do": "robot", "name": "pendulum"}, {"do": "robot", "name": "../pendulum"},
+    ])  # fmt: skip
+    known = {one["name"]: one["words"] for one in listed["answer"]["robots"]}
+    assert set(known) == set(sorosim.files.bundled_robots())
+    assert all(known.values())
+    assert listed["answer"]["kept"]
+    assert sorosim.files.load_text(robot["answer"], "pendulum.yaml").ndof == sorosim.load("pendulum").ndof
+    assert "robot: expected" in wrong["error"]
 
 
 def test_pages_without_the_token_or_of_other_origins_reach_nothing(live):

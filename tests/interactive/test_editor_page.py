@@ -9,6 +9,7 @@ from helpers.browser import browser, has_browser
 
 import sorosim
 from sorosim.files import load
+from sorosim.files.bundled import bundled_text
 from sorosim.view.interactive.editor import EMPTY
 
 pytest.importorskip("viser")
@@ -168,6 +169,93 @@ def test_a_remedy_is_a_button(tmp_path):
         until(lambda: "density" not in "".join(one.text for one in me.all("#findings button")))
         until(lambda: live.session.robot.links[0].rod.divisions[0].material.density == 1100.0)
         assert me.all("#discretisation .light")
+
+
+FINGER = """\
+sorosim: 1
+name: finger
+materials:
+  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 5 kPa*s}
+links:
+  arm:
+    rod: {length: 20 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
+actuators:
+  pull: {tendon: {rod: arm, y: 5 mm, z: 0}}
+  push: {tendon: {rod: arm, y: 0, z: 5 mm}}
+simulate: {t_end: 1 s, method: generalized-alpha, u: {pull: 2 N}}
+"""
+
+
+def downloaded(folder, suffix):
+    return until(lambda: [one for one in folder.iterdir() if one.suffix == suffix])[0]
+
+
+def test_a_motion_and_a_sweep_by_clicks_and_keys(tmp_path):
+    path, folder = tmp_path / "finger.yaml", tmp_path / "downloads"
+    folder.mkdir()
+    path.write_text(FINGER, encoding="utf-8")
+    with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+        driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(folder)})
+        me, studies = Person(driver, live), live._editing.studies
+        # to the tab by keys
+        me.all("#tab-properties")[0].click()
+        me.all("#tab-properties")[0].send_keys(me.keys.ARROW_RIGHT)
+        until(lambda: me.all("#studies select[aria-label='Study'] option"))
+        assert driver.switch_to.active_element.get_attribute("id") == "tab-studies"
+        field = me.all("#studies input[name='t_end']")[0]
+        assert field.get_attribute("placeholder") == "1 s"
+        field.send_keys("0.5 s", me.keys.ENTER)
+        until(lambda: me.all("#studies [role='group'][aria-label='Playback']"))
+        run = studies.result
+        assert run.t[-1] == 0.5
+        drawn = until(lambda: live._page._drawn if live._page._drawn.robot is run.robot else None)
+        assert drawn.q.shape == run.q[0].shape
+        until(lambda: not studies.playback.data()["plays"])  # it came to its end
+        time_slider = me.all("#studies input[aria-label='Time']")[0]
+        time_slider.send_keys(me.keys.HOME)
+        until(lambda: studies.playback.data()["t"] == 0.0)
+        until(lambda: live._page._drawn.t == 0.0)
+        me.all("#studies .buttons[aria-label] button")[0].click()
+        file = downloaded(folder, ".h5")
+        assert (sorosim.open(file).q == run.q).all()
+        # a sweep
+        me.all("#study-kind")[0].send_keys("Sw")
+        for k, name in enumerate(("u.pull", "u.push"), 1):
+            until(lambda k=k: me.all(f"#studies input[name='axis{k}']"))[0].send_keys(name)
+            for end, value in (("from", "0"), ("to", "2 N"), ("n", "3")):
+                field = me.all(f"#studies input[name='axis{k}-{end}']")[0]
+                field.send_keys(me.keys.CONTROL, "a")
+                field.send_keys(value)
+        field.send_keys(me.keys.ENTER)
+        sliders = until(lambda: me.all("#studies .chosen input"))
+        assert studies.result.shape == (3, 3)
+        until(lambda: me.all("#studies .picture img")[0].get_attribute("naturalWidth") not in (None, "0"))
+        sliders[0].send_keys(me.keys.HOME)
+        sliders[1].send_keys(me.keys.HOME)
+        until(lambda: studies._point == 0)
+        until(lambda: (live._page._drawn.q == studies.result.q[0]).all())
+        # the middle of the picture is near the middle of the grid
+        driver.execute_script("arguments[0].scrollIntoView()", me.all("#studies .picture img")[0])
+        me.all("#studies .picture img")[0].click()
+        until(lambda: studies._point == 4)
+        until(lambda: (live._page._drawn.q == studies.result.q[4]).all())
+        back = [one for one in me.all("#studies button") if one.text == "Back to the robot"]
+        driver.execute_script("arguments[0].click()", back[0])
+        until(lambda: live._page._drawn is live.session.state or studies.playback.data() is None)
+        # a bundled robot takes the place of the text, until it is undone
+        next(one for one in me.all("#bar button") if one.text.startswith("Open a bundled")).click()
+        choice = until(lambda: me.all("sl-dialog[open] input[value='pendulum']"))[0]
+        time.sleep(0.5)  # it is shown gradually
+        driver.execute_script("arguments[0].click()", choice)
+        me.all("sl-dialog[open] sl-button[variant='primary']")[0].click()
+        until(lambda: me.text.text == bundled_text("pendulum"))
+        until(lambda: live.session.robot.ndof == sorosim.load("pendulum").ndof)
+        me.all("#tab-properties")[0].click()
+        driver.switch_to.active_element.send_keys(me.keys.CONTROL, "z")
+        until(lambda: me.text.text == FINGER)
+        wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
+        assert wrong == []
+        assert not [one for one in tmp_path.iterdir() if one not in (path, folder)]
 
 
 def test_messages_of_pages_that_are_closed_do_not_stay(tmp_path):

@@ -158,7 +158,7 @@ def test_modes_in_words(manipulator):
         ({"k": 1, "periods": 0}, r"^periods: expected a whole number from 1 to 10000"),
         ({"k": 1, "periods": 1.5}, r"^periods: expected a whole number from 1 to 10000, got 1\.5"),
         ({"k": 1, "amplitude": -1.0}, r"^amplitude: expected a number greater than 0"),
-        ({"k": 1, "decay": "no"}, r"^decay: expected True or False, got 'no'"),
+        ({"k": 1, "decay": "no"}, r"^decay: expected true or false, got 'no'"),
     ],
 )
 def test_mistakes(manipulator, options, message):

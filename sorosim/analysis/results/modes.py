@@ -14,8 +14,9 @@ from sorosim.analysis.results.result import Run
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.declare import Integer
 from sorosim.base.errors import InputError
+from sorosim.base.options import ModeArguments, checked
 from sorosim.base.public import public
-from sorosim.base.validation import flag, positive
+from sorosim.base.validation import Number
 from sorosim.mechanics.dynamics.inertia import mass_matrix
 from sorosim.mechanics.linear import Linearization
 from sorosim.mechanics.robot import Robot
@@ -63,7 +64,9 @@ class ModeRun(Run):
         return {"title": f"{self.robot.name}, {self.message}"}
 
 
-def mode(lin: Linearization, k: int, *, periods: int = 1, amplitude: float = AMPLITUDE, decay: bool = False) -> ModeRun:
+def mode(
+    lin: Linearization, k: int, *, periods: int = 1, amplitude: Number = AMPLITUDE, decay: bool = False
+) -> ModeRun:
     """A mode as a run, to play, film and plot.
 
     Parameters
@@ -92,9 +95,9 @@ def mode(lin: Linearization, k: int, *, periods: int = 1, amplitude: float = AMP
     InputError
         There is no such mode, or an option is none.
     """
-    robot, index, decay = lin._of_robot("mode"), _mode_index(lin, k), flag("decay", decay)
-    n = Integer(1, 10_000).argument("periods", periods)
-    part = positive("amplitude", amplitude)
+    robot, index = lin._of_robot("mode"), _mode_index(lin, k)
+    chosen = checked(ModeArguments, {"periods": periods, "amplitude": amplitude, "decay": decay})
+    n, part, decay = chosen["periods"], chosen["amplitude"], chosen["decay"]
     value = complex(lin.damped.eigenvalues[index])
     shape = part * _scaled_shape(robot, lin.q, lin.damped.shapes[:, index])
     if lin.damped.words[index] in ("oscillates", "flutters"):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sorosim.base.errors import ConvergenceError, InputError, Interrupted
-from sorosim.base.options import ContinuationArguments
+from sorosim.base.options import ContinuationArguments, ModesArguments, checked
 from sorosim.connect.cli import options as opt
 from sorosim.connect.cli import summaries
 from sorosim.connect.cli.compilation import compile_engine
@@ -34,13 +34,15 @@ _ALONG = (
 )
 
 
+@opt.with_options(ModesArguments, "number")
 def modes(
     robot: opt.RobotArgument,
     u: opt.InputOption = None,
     driven: opt.DrivenOption = None,
     rates: Annotated[list[str] | None, opt.Assignment("--rate", help=_RATE)] = None,
     changes: opt.SetOption = None,
-    count: Annotated[int, opt.Count("--number", help="How many modes are listed; up to 24 of them are drawn.")] = 10,
+    *,
+    options: dict[str, Any],
     film: Annotated[
         int | None,
         typer.Option("--movie", metavar="K", parser=whole, help="Film the mode with this number; default: none."),
@@ -55,8 +57,7 @@ def modes(
     from sorosim.base.writing import reserved
     from sorosim.files.linear import SUFFIXES
 
-    if count < 1:
-        raise InputError("--number", "a number of modes greater than 0", f"{count}")
+    count = checked(ModesArguments, options)["number"]
     paths = list(outputs or [])
     for path in paths:
         if path.suffix.lower() not in (*SUFFIXES, *PLOTS, *FILMS):

@@ -26,8 +26,8 @@ _OBSERVE = (
     "Sensor or place, such as arm or arm@0.5, that an observer beside the robot reads with noise; the page shows "
 )
 _OBSERVE += "its estimate; may come again. Default, where an option of observers is given: all sensors of the file."
-_EDIT = "An editor of the file beside the scene; default: for a YAML file. With --edit it may have mistakes, or not be "
-_EDIT += "there yet."
+_EDIT = "An editor of the file beside the scene; default: for the path of a file. With --edit a YAML file may have "
+_EDIT += "mistakes, or not be there yet."
 _OUT = "HDF5 file to record to, .h5, numbered where it is there; "
 _OUT += "default: the robot's name, without spaces, and _live.h5, here."
 
@@ -54,8 +54,8 @@ def live(
 ) -> None:
     """Show a robot in the browser, in real time: sliders drive it, the pointer pulls at it.
 
-    It needs the extra 'live'. Beside the robot stands an editor of its YAML file, with its parts as a tree and forms of
-    these. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
+    It needs the extra 'live'. Beside the robot stands an editor of its YAML file, with its parts as a tree, forms of
+    these, and studies. The file is read again whenever it, or one that it takes in, is saved. Ctrl-C ends it.
 
     Example: sorosim live cable_manipulator --speed 0.5 --observe arm --noise 1mm
     """

@@ -23,9 +23,9 @@ from sorosim.analysis.equations.strains import places
 from sorosim.base.errors import FileError, InputError, SorosimError
 from sorosim.base.files_read import noting_files, times_of
 from sorosim.base.problems import Path as Place
-from sorosim.base.validation import counted
+from sorosim.base.validation import counted, describe
+from sorosim.files import IMPORTED, load, load_text, with_values
 from sorosim.files import edit as edits
-from sorosim.files import load_text, with_values
 from sorosim.files.bounded import read_bounded
 from sorosim.files.kinds import BLOCKS, add, additions
 from sorosim.files.yaml_reader import MAX_BYTES, TOO_LARGE, compose, is_block, read_text
@@ -35,6 +35,8 @@ from sorosim.studies.doctor.findings import LEVELS, Finding
 
 NOTHING = "sorosim: 1\nname: no robot yet\nlinks: {empty: {}}\n"  # shown until there is one
 EMPTY = "sorosim: 1\nname: robot\n\nlinks: {}\n"
+DISK = "file"  # what the changes are called that something else made
+YAML = (".yaml", ".yml")
 IDLE = 0.4  # s without a change, after which the doctor looks
 MOST_CHANGES = 1_000_000  # of one session, beyond which pages begin anew
 OTHER_PLACES = re.compile(r"^(?P<file>.+?):(?P<line>\d+):(?P<column>\d+): (?P<words>.*)$")
@@ -68,6 +70,8 @@ class RobotText:
         With newlines alone.
     version : int
         Number of changes since the beginning.
+    imported : bool
+        Whether the file is of another format: the text is what it is in ours, and is not changed until `make`.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class RobotText:
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._newline, self._mark = "\n", ""
+        self.imported = path.suffix.lower() in IMPORTED
         self._saved = self.text = self._from_disk() if path.exists() else EMPTY
         self._on_disk = self._stamp
         self._robot: Robot | None = None
@@ -114,7 +119,13 @@ class RobotText:
     def document(self) -> dict[str, Any]:
         """What a page begins with."""
         with self._lock:
-            return {"text": self.text, "version": self.version, "file": self.path.name, "saved": self.is_saved}
+            known = {"text": self.text, "version": self.version, "file": self.path.name, "saved": self.is_saved}
+            return {**known, "imported": self.imported}
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether another text in its place would lose nothing: it is saved, or says nothing."""
+        return self.is_saved or self.text.strip() in ("", EMPTY.strip())
 
     def since(self, version: int) -> list[Any]:
         """Changes that a page does not have."""
@@ -126,6 +137,8 @@ class RobotText:
     def push(self, version: int, updates: list[Any]) -> bool:
         """Take changes of a page that knows all before; whether it did."""
         with self._changed:
+            if self.imported and updates and updates[0].get("clientID") != DISK:
+                raise self._not_ours()
             if version != self.version or self.version + len(updates) > MOST_CHANGES:
                 return False
             text = self.text
@@ -150,6 +163,8 @@ class RobotText:
             It cannot be written.
         """
         with self._lock:
+            if self.imported:
+                raise self._not_ours()
             if not over and self._stamp != self._on_disk:
                 raise InputError("save", f"{self.path.name} as it was read", "one that was changed outside of the page",
                                  "load it again, or write over it")  # fmt: skip
@@ -170,6 +185,35 @@ class RobotText:
             self._saved, self._on_disk = self.text, self._stamp
         self._say({"saved": True})
 
+    def make(self, name: str) -> None:
+        """Write the text to a new file beside this one, and go on with that.
+
+        Raises
+        ------
+        InputError
+            The name is none of a YAML file in the same folder.
+        FileError
+            The file is there already, or cannot be written.
+        """
+        path = self.path.with_name(name) if name and Path(name).name == name else Path()
+        if path.suffix.lower() not in YAML or not path.stem.strip("."):
+            raise InputError("name", "that of a file in the same folder, such as arm.yaml", describe(name))
+        with self._lock:
+            try:
+                with open(path, "x", encoding="utf-8", newline="") as file:
+                    file.write(self.text)
+            except FileExistsError:
+                raise FileError(path.name, "exists already; give another name") from None
+            except OSError as error:
+                raise FileError(path.name, f"cannot be written: {error.strerror or error}") from None
+            self.path, self.imported, self._saved = path, False, self.text
+            self._newline, self._mark, self._on_disk = "\n", "", self._stamp
+        self._say({"document": self.document()})
+
+    def _not_ours(self) -> InputError:
+        expected = "a YAML file, which the editor may change"
+        return InputError("text", expected, f"{self.path.name}", "make this a file, and edit that")
+
     def look_at_disk(self) -> None:
         """Take the file if something else changed it, and the page has nothing that is not saved; else say so."""
         with self._lock:
@@ -180,10 +224,14 @@ class RobotText:
                 words = f"{self.path.name} was changed outside of the page, which has changes of its own"
                 self._say({"conflict": words})
                 return
-            text = self._from_disk()
             self._on_disk = stamp
+            try:
+                text = self._from_disk()
+            except SorosimError as error:
+                self._say({"conflict": str(error)})
+                return
             if text != self.text:
-                self.push(self.version, [{"clientID": "file", "changes": replacement(self.text, text)}])
+                self.push(self.version, [{"clientID": DISK, "changes": replacement(self.text, text)}])
             self._saved = self.text
 
     def reload(self) -> None:
@@ -199,6 +247,8 @@ class RobotText:
         return times_of([self.path])[self.path]
 
     def _from_disk(self) -> str:
+        if self.imported:
+            return load(self.path).description.text.replace("\r\n", "\n")
         content = read_bounded(self.path, str(self.path), MAX_BYTES, TOO_LARGE)
         try:
             text = content.decode("utf-8")

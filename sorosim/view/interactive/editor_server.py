@@ -13,8 +13,10 @@ from typing import Any
 
 from sorosim.base.errors import InputError, SorosimError
 from sorosim.files import json_schema
+from sorosim.files.bundled import bundled_robots, bundled_text, robot_words
 from sorosim.view.interactive.editor import RobotText
 from sorosim.view.interactive.session import STATICS, Session
+from sorosim.view.interactive.studies import Studies
 
 FOLDER = Path(__file__).parent / "web_editor" / "dist"
 
@@ -34,17 +36,20 @@ class Editing:
     def __init__(self, session: Session, path: Path, set: Mapping[str, Any] | None = None) -> None:
         self.session = session
         self._page: Any = None
-        self.server = EditorServer({"press": lambda message: session.press(message["command"]), "select": self._select})
+        self.studies = Studies(session, lambda message: self.server.say(message))
+        actions = {"press": lambda message: session.press(message["command"]), "select": self._select}
+        self.server = EditorServer({**actions, **self.studies.actions}, self.studies.file)
         self.text = self.server.text = RobotText(path, session.take, self.server.say, set)
 
     def start(self, page: Any) -> None:
         """Read the file, and follow clicks in the scene."""
-        self._page, page.on_click = page, self._clicked
+        self._page, page.on_click, page.shown = page, self._clicked, self.studies.playback
         self.session.set_mode(STATICS)
         self.text.start()
 
     def stop(self) -> None:
         """End that; what is not saved is lost."""
+        self.studies.stop()
         self.text.stop()
 
     def _select(self, message: dict[str, Any]) -> None:
@@ -66,6 +71,8 @@ class EditorServer:
     ----------
     actions : mapping of str to callable
         What buttons do, by name; each takes a dict, and returns what JSON can say.
+    offered : callable
+        Type, content and name of a file that was made for a page, by its path; None: there is none.
 
     Attributes
     ----------
@@ -73,20 +80,23 @@ class EditorServer:
         Whose pages these are; set before the first one opens.
     """
 
-    def __init__(self, actions: dict[str, Callable[[dict[str, Any]], Any]]) -> None:
+    def __init__(
+        self, actions: dict[str, Callable[[dict[str, Any]], Any]],
+        offered: Callable[[str], tuple[str, bytes, str] | None] = lambda _: None,
+    ) -> None:  # fmt: skip
         self.text: RobotText | None = None
-        self._actions = actions
+        self._actions, self._offered = actions, offered
         self._open: dict[Any, asyncio.AbstractEventLoop] = {}
 
-    def file(self, path: str) -> tuple[str, bytes] | None:
-        """Type and content of a file of the page; None if it has none of that name."""
+    def file(self, path: str) -> tuple[str, bytes, str] | None:
+        """Type and content of a file of the page, and the name of one to be kept; None if it has none of that path."""
         if path == "schema.json":
-            return "application/json", _schema()
+            return "application/json", _schema(), ""
         name = path or "index.html"
         known = {one.name: one for one in FOLDER.iterdir() if one.is_file()}
         if name not in known:
-            return None
-        return mimetypes.guess_type(name)[0] or "text/plain", known[name].read_bytes()
+            return self._offered(path)
+        return mimetypes.guess_type(name)[0] or "text/plain", known[name].read_bytes(), ""
 
     def say(self, message: dict[str, Any]) -> None:
         """Tell all pages; from any thread."""
@@ -145,9 +155,16 @@ class EditorServer:
             return text.save(over=bool(message.get("over")))
         if what == "reload":
             return text.reload()
+        if what == "make":
+            return text.make(str(message["name"]))
+        if what == "robots":
+            robots = [{"name": name, "words": robot_words(name)} for name in bundled_robots()]
+            return {"robots": robots, "kept": text.is_kept}
+        if what == "robot":
+            return bundled_text(str(message["name"]))
         if what in self._actions:
             return self._actions[what](message)
-        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", *self._actions)
+        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", "make", "robots", "robot", *self._actions)
         raise InputError("do", f"one of {', '.join(known)}", f"'{what}'")
 
 

@@ -13,9 +13,9 @@ from sorosim.base.methods import Method
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.validation import Number, describe, flag
-from sorosim.files import load, load_text
+from sorosim.files import IMPORTED, load, load_text
 from sorosim.mechanics.robot import Robot
-from sorosim.view.interactive.editor import NOTHING
+from sorosim.view.interactive.editor import NOTHING, YAML
 from sorosim.view.interactive.editor_server import Editing
 from sorosim.view.interactive.gamepad import Bindings, Gamepad
 from sorosim.view.interactive.page import Page, require_viser
@@ -138,7 +138,8 @@ def live(
         `Observer.reset`. Pulls are unknown to it.
     edit : bool
         Whether an editor of the file stands beside the scene: its text, its parts, forms of these. It writes when asked
-        to. Default: where `robot` is the path of a YAML file. With True the file may have mistakes, or not be there.
+        to. Default: where `robot` is the path of a file. With True a YAML file may have mistakes, or not be there. What
+        a URDF, MJCF or SDF file becomes is shown, and edited as soon as the page makes a file of it.
 
     Returns
     -------
@@ -162,11 +163,11 @@ def live(
         flag("block", block)
 
     path = Path(robot) if isinstance(robot, str | Path) else Path()
-    is_yaml = path.suffix.lower() in (".yaml", ".yml")
+    is_text = path.suffix.lower() in (*YAML, *IMPORTED)
     from_anything = edit is True
     if edit is None:
-        edit = is_yaml and path.is_file()
-    elif flag("edit", edit) and not is_yaml:
+        edit = is_text and path.is_file()
+    elif flag("edit", edit) and not is_text:
         got = "a robot of Python" if isinstance(robot, Robot) else f"'{robot}'"
         raise InputError("edit", "the path of a YAML file, which the editor may write", got, "sorosim show NAME --yaml")
 
@@ -177,7 +178,7 @@ def live(
         try:
             first = read()
         except SorosimError:
-            if not from_anything or (path.exists() and not path.is_file()):
+            if not from_anything or path.suffix.lower() in IMPORTED or (path.exists() and not path.is_file()):
                 raise
             first = load_text(NOTHING, "nothing")
     session = Session(

@@ -74,6 +74,7 @@ class Page:
         self._panels: Any = None
         self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
+        self.shown: Callable[[LiveState], LiveState] = lambda live: live  # what is drawn in its place
         self._stopping, self._sent = threading.Event(), 0
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
@@ -94,10 +95,11 @@ class Page:
                 continue
             state = newer
             try:
-                if self._built is None or state.generation != self._built.generation:
-                    self._build(state)
+                drawn = self._drawn = self.shown(state)
+                if self._built is None or drawn.generation != self._built.generation:
+                    self._build(drawn)
                 with self._server.atomic():
-                    self._show(state)
+                    self._show(drawn)
                 self._sent = state.generation
             except Exception as error:  # the page must say what it cannot show
                 failed = self._fail(error, failed)
@@ -129,6 +131,7 @@ class Page:
 
     def _build(self, state: LiveState) -> None:
         """All of it, for a robot; panels of one like it stay."""
+        self._drawn = state
         panels = (state.robot.name, [(one.label, one.low, one.high, one.step) for one in state.controls.all.values()],
                   [link.name for link in state.robot.links], list(state.robot.instruments.readers),
                   list(state.controls.outputs.points),
@@ -242,7 +245,7 @@ class Page:
 
     async def _dragged(self, event: Any) -> None:
         """A pointer drags the robot; a coroutine, for these come in order."""
-        state, session = self.session.state, self.session
+        state, session = self._drawn, self.session
         if event.phase == "end":
             session.release()
             return
@@ -259,7 +262,7 @@ class Page:
     async def _clicked(self, event: Any) -> None:
         """A pointer clicks at the robot."""
         origin, direction = (np.array(x) for x in (event.ray_origin, event.ray_direction))
-        self.on_click(self._scene.met(self.session.state.q, origin, direction))
+        self.on_click(self._scene.met(self._drawn.q, origin, direction))
 
     # -- what changes --------------------------------------------------------------------------------------------------
 
@@ -326,7 +329,7 @@ class Page:
 
     def _clear_plot(self) -> None:
         self._history.clear()
-        labels = self._plots(self.session.state)[self._plotted.value]
+        labels = self._plots(self._drawn)[self._plotted.value]
         series = [self._uplot.Series(label="t [s]")]
         series += [self._uplot.Series(label=label, stroke=TINTS[k], width=2) for k, label in enumerate(labels)]
         data, order = tuple(np.zeros(1) for _ in series), self._chart.order

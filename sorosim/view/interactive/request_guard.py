@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from sorosim.base.errors import InputError
 from sorosim.base.validation import describe
@@ -124,15 +124,19 @@ def _netloc(where: str, origin: Any) -> str:
     return found
 
 
-def _file(connection: Any, found: tuple[str, bytes] | None) -> Any:
-    """The answer with a file, which has its type and may load nothing from elsewhere."""
+def _file(connection: Any, found: tuple[str, bytes, str] | None) -> Any:
+    """The answer with a file, which has its type and may load nothing from elsewhere; one with a name is kept."""
     if found is None:
         return connection.respond(HTTPStatus.NOT_FOUND, "There is no such page.\n")
-    kind, content = found
+    kind, content, name = found
     answer = connection.respond(HTTPStatus.OK, "")
-    for name in ("Content-Type", "Content-Length"):
-        del answer.headers[name]
-    answer.headers["Content-Type"] = kind if kind.startswith("image") else f"{kind}; charset=utf-8"
+    for header in ("Content-Type", "Content-Length"):
+        del answer.headers[header]
+    is_text = kind.startswith("text") or kind in ("application/json", "application/javascript")
+    answer.headers["Content-Type"] = f"{kind}; charset=utf-8" if is_text else kind
+    if name:
+        answer.headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{quote(name)}"
+        answer.headers["Cache-Control"] = "no-store"
     answer.headers["Content-Length"] = str(len(content))
     answer.headers["Content-Security-Policy"] = POLICY
     answer.headers["X-Content-Type-Options"] = "nosniff"

@@ -11,7 +11,8 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 // A dialog that asks for something; resolves to what its form says, or null.
-export function ask(title, ...fields) {
+export function ask(title, ...parts) {
+  const fields = parts.filter(Boolean);
   return new Promise((resolve) => {
     const form = make("form", { method: "dialog" }, ...fields);
     const go = make("sl-button", { slot: "footer", variant: "primary", onclick: () => finish(true) }, "OK");

@@ -10,6 +10,7 @@ import { ask, make } from "./dom.js";
 import { Form } from "./form.js";
 import { Link } from "./link.js";
 import { Schema } from "./schema.js";
+import { Studies, tabs } from "./studies.js";
 import { Text } from "./text.js";
 import { Tree } from "./tree.js";
 
@@ -34,6 +35,7 @@ const link = new Link();
 const text = new Text($("text"), link, schema);
 const tree = new Tree($("tree"), $("tree-bar"), text, say);
 const form = new Form($("form"), text, schema, say);
+const studies = new Studies($("studies"), link, say);
 let saved = true, file = "";
 
 const run = async (action) => {
@@ -53,9 +55,27 @@ const save = async (over = false) => {
   }
 };
 const button = (label, action, keys, title = keys ? `${label} (${keys})` : label) => make("button", { type: "button", onclick: () => run(action), "aria-keyshortcuts": keys ?? null, title }, label);
+// a bundled robot in the place of the text, as an edit that undo takes back
+const gallery = async () => {
+  if (text.imported) throw new Error(text.imported);
+  const { robots, kept } = await link.ask("robots");
+  const choices = make("fieldset", { className: "kinds" }, make("legend", {}, "Robot"), ...robots.map((one, k) => make("label", {}, make("input", { type: "radio", name: "robot", value: one.name, checked: !k }), make("b", {}, one.name), make("span", {}, one.words))));
+  const chosen = await ask("Open a bundled robot", choices, kept ? null : make("p", { className: "wrong" }, "The text is not saved: the robot takes its place. Undo brings it back."));
+  if (!chosen) return;
+  const found = await link.ask("robot", { name: chosen.robot });
+  await text.replace(found);
+  say(`the text is that of ${chosen.robot}; undo brings back the one before`);
+};
+const makeFile = async () => {
+  const chosen = await ask("Make this a file", make("label", { className: "row" }, "Name", make("input", { name: "name", value: file.replace(/\.[^.]*$/, ".yaml"), required: true, autocomplete: "off" })));
+  if (!chosen) return;
+  await link.ask("make", { name: chosen.name });
+  say(`written: ${chosen.name}`);
+};
 const name = make("b", { id: "name" }), light = make("span", { id: "light", className: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
+const makeButton = button("Make this a file ...", makeFile);
 $("bar").append(
-  light, name, size, make("span", { className: "space" }), button("Save", () => save(), "Control+S"), button("Undo", () => undo(text.view), "Control+Z"), button("Redo", () => redo(text.view), "Control+Y"),
+  light, name, size, make("span", { className: "space" }), button("Open a bundled robot ...", gallery), makeButton, button("Save", () => save(), "Control+S"), button("Undo", () => undo(text.view), "Control+Z"), button("Redo", () => redo(text.view), "Control+Y"),
   make("span", { className: "gap" }), button("Motion / statics", () => link.ask("press", { command: "mode" })), button("Pause", () => link.ask("press", { command: "pause" })), button("Reset", () => link.ask("press", { command: "reset" })),
 );
 addEventListener("keydown", (event) => {
@@ -78,6 +98,11 @@ const pane = (id) => {
 };
 pane("parts");
 
+tabs($("tabs"), { Properties: $("properties"), Studies: $("studies") }, (name) => {
+  $("parts").dataset.tab = name.toLowerCase();
+  if (name === "Studies") run(() => studies.open());
+});
+
 tree.onSelect = (path, tell) => {
   form.show(path);
   if (tell) text.show(path);
@@ -96,7 +121,8 @@ link.on("document", (found) => {
   file = found.file;
   text.open(found);
   mark(found.saved);
-  $("scene").src = "scene/";
+  makeButton.hidden = !found.imported;
+  if (!$("scene").src) $("scene").src = "scene/";
 });
 const LEVELS = { good: "no mistakes, nothing odd", note: "something to note", odd: "something odd", wrong: "mistakes" };
 const show = (level) => {

@@ -30,7 +30,8 @@ export class Text {
     this.since = null; // changes since the outline was made
   }
 
-  open({ text, version }) {
+  open({ text, version, file, imported }) {
+    this.imported = imported ? `${file} is of another format: make this a file, and edit that.` : "";
     this.view?.destroy();
     const own = EditorView.updateListener.of((update) => {
       if (update.docChanged) {
@@ -50,7 +51,7 @@ export class Text {
           autocompletion({ override: [(context) => this.complete(context)] }),
           hoverTooltip((view, position) => this.help(position)),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
-          collab({ startVersion: version }), own,
+          collab({ startVersion: version }), own, EditorState.readOnly.of(Boolean(imported)),
           EditorView.contentAttributes.of({ "aria-label": "Text of the robot's file" }),
         ],
       }),
@@ -91,8 +92,15 @@ export class Text {
     this.view.dispatch(receiveUpdates(this.state, made));
   }
 
+  // another text in the place of this one
+  async replace(text) {
+    this.view.dispatch({ changes: { from: 0, to: this.state.doc.length, insert: text }, selection: { anchor: 0 }, userEvent: "input.robot" });
+    return this.push();
+  }
+
   // an edit that the session works out, as a change of this page
   async edit(what, path, given = {}) {
+    if (this.imported) throw new Error(this.imported);
     for (;;) {
       await this.push();
       const { version, changes } = await this.link.ask("edit", { what, path, ...given });
