@@ -74,6 +74,7 @@ class Page:
         self._panels: Any = None
         self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
+        self.handles: Any = None  # those of an editor
         self._stopping = threading.Event()
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
@@ -133,8 +134,9 @@ class Page:
                   list(state.controls.outputs.points),
                   state.estimated and (state.estimated.places, state.estimated.names))  # fmt: skip
         alike = panels == self._panels
+        before = getattr(self, "_scene", None)
         self._scene = RobotScene(
-            self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike
+            self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike, before=before
         )  # fmt: skip
         self._scene.selected = self._selected
         if alike:
@@ -242,6 +244,9 @@ class Page:
     async def _dragged(self, event: Any) -> None:
         """A pointer drags the robot; a coroutine, for these come in order."""
         state, session = self.session.state, self.session
+        if self.handles is not None and (self.handles.holds or (event.phase == "start" and self.handles.meets(event))):
+            await self.handles.dragged(event)
+            return
         if event.phase == "end":
             session.release()
             return
@@ -266,6 +271,9 @@ class Page:
         kinds = [kind for kind, box in self._shown.items() if box.value]
         band = "band" in self._estimate and self._estimate["band"].value
         self._scene.show(state, kinds, None if self._follow.value == NOBODY else self._follow.value, band)
+        if self.handles is not None:
+            self.handles.show(self._server.scene, state)
+            self._scene.pale(bool(self.handles.items))
         now = time.monotonic()
         if now >= self._texts_at + TEXT_TIME:
             self._texts_at = now
