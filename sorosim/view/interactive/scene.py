@@ -135,7 +135,7 @@ class RobotScene:
     def _clear(self, kept: Collection[str]) -> None:
         """Remove what the scene shows but the nodes of some names, and handles."""
         for name in list(self._scene._handle_from_node_name):
-            if name not in kept and not name.startswith(KEPT):
+            if not any(one.startswith(f"{name}/") for one in (*kept, *KEPT)) and not name.startswith((*kept, *KEPT)):
                 self._scene.remove_by_name(name)
 
     def _robot(
