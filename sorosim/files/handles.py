@@ -87,8 +87,10 @@ class PlacedHandle:
         """
         d = direction / np.linalg.norm(direction)
         P, point = np.eye(3) - np.outer(d, d), at[:3, :3] @ self.point + at[:3, 3]
-        seen = P @ at[:3, :3] @ self.axes
-        return np.asarray(np.linalg.pinv(seen, rcond=FORESHORTENED) @ P @ (origin - point))
+        sizes = np.maximum(np.linalg.norm(self.axes, axis=0), TINY)
+        U, sigma, Vt = np.linalg.svd(P @ at[:3, :3] @ (self.axes / sizes), full_matrices=False)
+        seen = sigma > FORESHORTENED
+        return np.asarray((Vt[seen].T / sigma[seen]) @ (U[:, seen].T @ (origin - point)) / sizes)
 
 
 def axis_by_difference(robot: Robot, part: Path, k: int, path: Path, value: float, q: Array) -> Array:
@@ -128,6 +130,7 @@ def dotted_path(path: Path) -> str:
 
 
 STEP, LEAST = 1e-4, 1e-2  # of differences: relative, of no less than [m]
+TINY = 1e-12  # of an axis of a number that moves nothing
 FORESHORTENED = 0.1  # part of its length as which an axis is seen, below which it cannot be dragged
 
 
@@ -237,6 +240,8 @@ class _Walk:
         if any(isinstance(type, RodName) for type in types.values()):
             name = next(str(value[key]) for key, type in types.items() if isinstance(type, RodName))
             return _Frame(name, np.eye(4), *(_number(value.get(key, end), "number") for key, end in SPAN))
+        if not issubclass(cls, Declared):  # of a plug-in
+            return self.on_link(PlaceType("rod" if "rod" in value else "link"), value)
         at = _type_in(cls, "at")
         if isinstance(at, PlaceType):
             return self.on_link(at, value).moved(_matrix(value.get("at")))

@@ -25,7 +25,7 @@ from sorosim.view.interactive.session import Session
 from sorosim.view.interactive.state import LiveState
 from sorosim.view.viz.arrows import arrow_shape, arrow_triangles
 
-RADIUS, ARROW, WIDTH = 0.013, 0.1, 0.022  # of balls and arrows, relative to the size of the robot
+RADIUS, ARROW, WIDTH = 0.016, 0.12, 0.03  # of balls and arrows, relative to the size of the robot
 STEP, FREE = 0.01, 1e-4  # to which numbers are rounded, relative to it; the latter with shift
 PART = 0.01  # the same of a place on a rod
 ONE, SEVERAL, STAYS = (230, 120, 0), (250, 200, 0), (150, 150, 150)
@@ -55,6 +55,14 @@ class Item:
     axis: int = -1  # which of its unknowns an arrow moves; -1: a ball, which moves all
     part: Path = ()
     index: int = 0  # among the handles of the part
+
+    @property
+    def arrow(self) -> Array | None:
+        """Its direction (3,), of length 1; None of a ball."""
+        if self.axis < 0 and (len(self.unknowns) != 1 or self.handle.along):
+            return None
+        axis = self.handle.axes[:, max(self.axis, 0)]
+        return np.asarray(axis / np.linalg.norm(axis))
 
     def changed(self, changes: Array, size: float, free: bool) -> dict[Path, str]:
         """Numbers of the file that are others after changes (n,), as it writes them."""
@@ -193,7 +201,7 @@ class Handles:
             self._poses = poses_of(state.robot, [item.handle for item in self._items], state.q)
             for item, node, g in zip(self._items, self._nodes, self._poses, strict=True):
                 node.position = g[:3, :3] @ item.handle.point + g[:3, 3]
-                if item.axis >= 0:
+                if item.arrow is not None:
                     node.wxyz = _wxyz(g)
             if self._note is not None and self._grabbed is not None:
                 self._note.position = self._nodes[self._grabbed.k].position
@@ -251,14 +259,12 @@ class Handles:
         size = self.session.size
         for k, item in enumerate(self._items):
             name = f"{ROOT}/{k}"
-            if item.axis < 0:
-                colour = STAYS if item.why else ONE if len(item.unknowns) == 1 else SEVERAL
+            if (direction := item.arrow) is None:
+                colour = STAYS if item.why else ONE if item.handle.along else SEVERAL
                 node = scene.add_icosphere(name, RADIUS * size, colour, subdivisions=2, cast_shadow=False)
             else:
-                axis = item.handle.axes[:, item.axis]
-                length = ARROW * size * axis / np.linalg.norm(axis)
-                points = arrow_triangles(np.zeros((1, 3)), length[None], WIDTH * size, 1)[0]
-                colour = AXES[int(np.argmax(np.abs(axis)))]
+                points = arrow_triangles(np.zeros((1, 3)), ARROW * size * direction[None], WIDTH * size, 1)[0]
+                colour = AXES[item.axis % 3] if item.axis >= 0 else ONE
                 node = scene.add_mesh_simple(name, points, arrow_shape(1).faces, color=colour, cast_shadow=False)
             for modifier in (None, "shift"):
                 node.on_drag("left", modifier=modifier)(self.dragged)
@@ -273,13 +279,20 @@ class Handles:
         with self._lock:
             origin, through = np.array(event.client.camera.position), np.array(event.start_position)
             d = (through - origin) / np.linalg.norm(through - origin)
-            places = [np.array(node.position) for node in self._nodes]
-            away = [np.linalg.norm((p - origin) - (p - origin) @ d * d) for p in places]
-            near = [k for k, x in enumerate(away) if x <= RADIUS * self.session.size and self._items[k].axis < 0]
-            if not near:
+            size = self.session.size
+            away, k = min(((self._away(k, origin, d), k) for k in range(len(self._items))), default=(np.inf, 0))
+            if away > RADIUS * size:
                 return False
-            self._grab(min(near, key=lambda k: away[k]), event)
+            self._grab(k, event)
             return True
+
+    def _away(self, k: int, origin: Array, d: Array) -> float:
+        """How far a handle is from a ray of direction d (3,), of length 1 [m]."""
+        g, item = self._poses[k], self._items[k]
+        along = np.zeros(3) if item.arrow is None else ARROW * self.session.size * item.arrow
+        points = item.handle.point + np.linspace(0.3, 1.0, 8)[:, None] * along  # a ball is nearer at its begin
+        away = points @ g[:3, :3].T + g[:3, 3] - origin
+        return float(np.linalg.norm(away - np.outer(away @ d, d), axis=1).min())
 
     async def dragged(self, event: Any) -> None:
         """A pointer drags a handle; a coroutine, for these come in order."""
