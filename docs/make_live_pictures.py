@@ -111,7 +111,7 @@ def photograph_handles() -> Image.Image:
             driver.switch_to.default_content()
             time.sleep(12.0)
             whole = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
-            return whole.crop((330 * whole.width // 1600, 0, 1270 * whole.width // 1600, 700 * whole.width // 1600))
+            return whole.crop((352 * whole.width // 1600, 0, 1270 * whole.width // 1600, 700 * whole.width // 1600))
 
 
 def _first(controls: Any, n: int) -> list[Any]:

@@ -290,7 +290,8 @@ class Handles:
         """How far a handle is from a ray of direction d (3,), of length 1 [m]."""
         g, item = self._poses[k], self._items[k]
         along = np.zeros(3) if item.arrow is None else ARROW * self.session.size * item.arrow
-        points = item.handle.point + np.linspace(0.3, 1.0, 8)[:, None] * along  # a ball is nearer at its begin
+        begin = 0.3 if item.axis >= 0 else 0.0  # behind it is the ball
+        points = item.handle.point + np.linspace(begin, 1.0, 8)[:, None] * along
         away = points @ g[:3, :3].T + g[:3, 3] - origin
         return float(np.linalg.norm(away - np.outer(away @ d, d), axis=1).min())
 
