@@ -31,6 +31,21 @@ ARM, OBSERVED = 2, {
     "readings": ["arm", "arm@0.5"], "noise": "6 mm", "unknown": {"arm.tip": "force"}, "prior": {"arm.tip": "0.2 N"},
     "process": {"arm.tip": "0.1 N", "motion": "3 cm/s"},
 }  # fmt: skip
+# an arm with a tool on its tip, whose numbers have handles
+HANDLES = """\
+sorosim: 1
+name: arm with a tool
+materials:
+  rubber: {young: 5 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 5 kPa*s}
+links:
+  arm:
+    at: {rotation: {axis: [0, 1, 0], angle: -60 deg}}
+    rod: {length: 15 cm, section: {circle: {radius: [2 cm, 1 cm]}}, material: rubber, strain: {bending: 3}}
+  tool:
+    parent: arm
+    body: {box: {size: [8 cm, 6 cm, 5 cm]}, mass: 50 g, at: {position: [4 cm, 0, 0]}}
+    frames: {grip: {position: [11 cm, 0, 0]}}
+"""
 PULLED = (0.0, -0.25, 0.35)  # relative to the size of the robot
 MOVED, PATIENCE = 3.0, 600.0  # s of motion before the picture, s on the clock until it has moved
 
@@ -114,6 +129,28 @@ def photograph_studies(size: tuple[int, int] = (1600, 1000), dark: bool = False)
             return Image.open(io.BytesIO(driver.get_screenshot_as_png()))
 
 
+def photograph_handles() -> Image.Image:
+    """The arm of HANDLES in the editor, a link of it selected, whose handles are seen."""
+    from selenium.webdriver.common.by import By
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "arm.yaml"
+        path.write_text(HANDLES, encoding="utf-8")
+        with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+            driver.set_window_size(1600, 1000)
+            driver.get(live.url)
+            item = 'sl-tree-item[data-path=\'["links","tool"]\'] span'
+            _wait(lambda: driver.find_elements(By.CSS_SELECTOR, item))
+            driver.find_element(By.CSS_SELECTOR, item).click()
+            _wait(lambda: live._editing.handles.items)
+            driver.switch_to.frame("scene")
+            _wait(lambda: close_notices(driver))
+            driver.switch_to.default_content()
+            time.sleep(12.0)
+            whole = Image.open(io.BytesIO(driver.get_screenshot_as_png()))
+            return whole.crop((352 * whole.width // 1600, 0, 1270 * whole.width // 1600, 700 * whole.width // 1600))
+
+
 def _first(controls: Any, n: int) -> list[Any]:
     return list(controls.all.values())[:n]
 
@@ -140,6 +177,7 @@ def main() -> None:
             ("live", photograph(ROBOT)),
             ("live_editor", photograph_editor()),
             ("live_studies", photograph_studies()),
+            ("live_handles", photograph_handles()),
             ("live_observer", photograph(arm, "estimated", 1000, speed=0.25, observe=OBSERVED)),
         ):
             write(image.resize((WIDTH, round(WIDTH * image.height / image.width)), Image.Resampling.LANCZOS), file)

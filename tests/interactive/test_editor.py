@@ -113,7 +113,7 @@ def test_edits_are_changes_that_a_browser_applies(text):
 
 def test_a_slider_moves_the_robot_and_leaves_the_text(text):
     text.read(0, TEXT)
-    text.slide("links.arm.rod.length", "20 cm")
+    text.slide({"links.arm.rod.length": "20 cm"})
     assert text.taken[-1].description.links[0].body.length == pytest.approx(0.2)
     assert text.text == TEXT
 

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import re
 import time
 
+import numpy as np
 import pytest
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, close_notices, has_browser
 
 import sorosim
 from sorosim.files import load
@@ -271,3 +273,83 @@ def test_messages_of_pages_that_are_closed_do_not_stay(tmp_path):
         for _ in range(3):
             asyncio.run(come_and_go(live.url.replace("http", "ws") + "editor"))
         until(lambda: not live._editing.server._open, 30.0)
+
+
+def drag(driver, live, k, by):
+    """Drag a handle by pixels, with a real pointer."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    handles = live._editing.handles
+    R, along = handles._poses[k][:3, :3], handles.items[k].arrow
+    place = np.array(handles._nodes[k].position) + 0.05 * live.session.size * R @ along  # on the shaft of its arrow
+    camera = until(lambda: next(iter(live._page._server.get_clients().values()), None)).camera
+    rect = driver.execute_script(
+        "const f = document.getElementById('scene').getBoundingClientRect();"
+        "const c = document.getElementById('scene').contentDocument.querySelector('canvas').getBoundingClientRect();"
+        "return [f.x + c.x, f.y + c.y, c.width, c.height]"
+    )
+    x, y = pixel(place, camera, rect)
+    pointer = ActionChains(driver, duration=100)
+    pointer.w3c_actions.pointer_action.move_to_location(int(x), int(y))
+    pointer.w3c_actions.pointer_action.pointer_down()
+    for part in np.linspace(0.0, 1.0, 6)[1:]:
+        pointer.w3c_actions.pointer_action.move_to_location(int(x + part * by[0]), int(y + part * by[1]))
+        pointer.w3c_actions.pointer_action.pause(0.2)
+    pointer.w3c_actions.pointer_action.pointer_up()
+    pointer.perform()
+
+
+def pixel(place, camera, rect):
+    """Where a point is seen, in pixels of the window."""
+    forward = np.array(camera.look_at) - np.array(camera.position)
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, np.array(camera.up_direction))
+    right /= np.linalg.norm(right)
+    away = place - np.array(camera.position)
+    scale = 0.5 * rect[3] / np.tan(0.5 * camera.fov) / (away @ forward)
+    up = np.cross(right, forward)
+    return rect[0] + 0.5 * rect[2] + scale * (away @ right), rect[1] + 0.5 * rect[3] - scale * (away @ up)
+
+
+ARM = """\
+sorosim: 1
+name: arm
+materials:
+  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3}
+links:
+  arm:   # of rubber
+    rod:
+      length: 30 cm   # from the joint
+      section: {circle: {radius: 1 cm}}
+      material: rubber
+      strain: {bending: 2}
+"""
+
+
+def test_a_handle_is_dragged_in_the_scene(tmp_path):
+    """The length of a rod by its tip: the robot follows, the text says another number, one undo takes it back."""
+    path = tmp_path / "arm.yaml"
+    path.write_text(ARM, encoding="utf-8")
+    with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+        me, handles = Person(driver, live), live._editing.handles
+        me.select("links", "arm")
+        until(lambda: len(handles.items) == 2)
+        driver.switch_to.frame("scene")
+        until(lambda: close_notices(driver))
+        driver.switch_to.default_content()
+        time.sleep(5.0)  # without a graphics card the browser comes seconds behind
+        labels = [item.label for item in handles.items]
+        before = sorosim.load(path).description.links[0].body.length
+        drag(driver, live, labels.index("arm.rod.length"), (40, 40))
+        until(lambda: me.text.text != ARM)
+        until(lambda: me.text.report["version"] == me.text.version)
+        lines = [(old, new) for old, new in zip(ARM.split("\n"), me.text.text.split("\n"), strict=True) if old != new]
+        assert len(lines) == 1
+        assert re.fullmatch(r"      length: [\d.]+ cm   # from the joint", lines[0][1])
+        length = float(lines[0][1].split()[1]) / 100.0
+        assert length > before
+        until(lambda: live.session.robot.description.links[0].body.length == pytest.approx(length))
+        me.command("z")
+        me.said("length: 30 cm")
+        assert me.text.text == ARM
+        until(lambda: live.session.robot.description.links[0].body.length == pytest.approx(0.3))

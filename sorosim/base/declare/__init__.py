@@ -7,6 +7,7 @@ the page of the file format and the unit of every number follow from these.
 
 from sorosim.base.declare.base import INVALID, MISSING, NOTHING, At, Declared, Key, Scope, Type, Writer, key
 from sorosim.base.declare.composite import Either, Flat, Inline, ListOf, MapOf, OneOf, OneOrSeveral, Part, Reference
+from sorosim.base.declare.handle import Handle
 from sorosim.base.declare.types import (
     Boolean,
     Choice,
@@ -40,6 +41,7 @@ __all__ = [
     "FormulaVector",
     "Fraction",
     "Given",
+    "Handle",
     "Inline",
     "Integer",
     "Key",

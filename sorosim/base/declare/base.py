@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path as FilePath
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+from sorosim.base.declare.handle import Handle
 from sorosim.base.errors import ExpressionError, InputError, ModelError, nearest
 from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Path, Problem, close, dotted, failure, locate, shown, split_where
@@ -187,6 +188,10 @@ class Type:
         """Type of what is at a key or an index of a value; None if nothing may be there."""
         return next((found for shape in self.shapes() if (found := shape.within(part)) is not None), None)
 
+    def spread(self, value: object) -> list[tuple[Path, float]]:
+        """Of a size along a rod: paths of its numbers in a value of a file, and where each holds, from 0 to 1."""
+        return []
+
     def known_keys(self) -> list[str]:
         """Keys that a value may have; none if it may have any."""
         return [name for shape in self.shapes() for name in shape.known_keys()]
@@ -324,6 +329,7 @@ class Declared(metaclass=DeclaredType):
     registry: ClassVar[Registry]
     # groups of keys, or of sets of keys, of which a file gives one
     alternatives: ClassVar[tuple[tuple[str | tuple[str, ...], ...], ...]] = ()
+    handles: ClassVar[tuple[Handle, ...]] = ()  # of numbers that have a place in space
     alternatives_overlap: ClassVar[bool] = False  # whether several of them may be given
 
     def __init_subclass__(cls, kind: str = "", title: str = "", **options: object) -> None:

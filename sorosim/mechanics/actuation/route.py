@@ -13,6 +13,7 @@ from sorosim.base.arrays import Array
 from sorosim.base.complex_step import number_type
 from sorosim.base.declare import At, Declared, Formula, Integer, Part, key
 from sorosim.base.declare.composite import PartsOrKeys
+from sorosim.base.declare.handle import Handle, Y, Z
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.registry import SECTIONS
 from sorosim.base.signals.expressions import Expression
@@ -88,6 +89,7 @@ class RouteSegment(Declared, title="Ways through rods"):
     )  # fmt: skip
     start: float = start_key()
     end: float = end_key()
+    handles = (Handle(y=Y, z=Z),)
 
     def validate(self) -> None:
         check_span(self)

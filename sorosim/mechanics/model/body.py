@@ -26,6 +26,7 @@ from sorosim.base.declare import (
     Writer,
     key,
 )
+from sorosim.base.declare.handle import IN_SPACE, Handle
 from sorosim.base.errors import ModelError
 from sorosim.base.registry import SHAPES
 from sorosim.mechanics.lie.so3 import skew
@@ -67,6 +68,7 @@ class RigidBody(Declared, title="Rigid bodies by numbers"):
         Boolean(), "Whether some distribution of mass has to have this inertia: true or false, for numbers of data "
         "sheets as they are.", "false", default=True,
     )  # fmt: skip
+    handles = (Handle(centre=IN_SPACE),)
 
     def validate(self) -> None:
         if len(self.inertia) == 3:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.base.declare import Declared, Integer, Quantity, key
+from sorosim.base.declare.handle import Handle, Y
 
 MOST = 1000
 
@@ -26,6 +27,7 @@ class Discs(Declared, title="Spacer discs"):
     thickness: float = key(Quantity("length", above=0.0), "Of each, along the rod.", "2 mm")
     _: KW_ONLY
     mass: float = key(Quantity("mass", least=0.0), "Of each.", "0.5 g", default=0.0)
+    handles = (Handle(radius=Y),)
 
     def places(self, length: float) -> Array:
         """Arclengths (count,) of their middles on a division of a length [m]."""

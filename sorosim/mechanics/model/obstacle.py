@@ -10,6 +10,7 @@ import numpy as np
 from sorosim.base.arrays import Array
 from sorosim.base.declare import Declared, Numbers, Quantity, Vector, key
 from sorosim.base.declare.composite import TableOf
+from sorosim.base.declare.handle import IN_SPACE, Handle, X, Z
 from sorosim.base.errors import ModelError
 from sorosim.base.registry import OBSTACLES, Registry
 
@@ -37,6 +38,7 @@ class Pole(Obstacle, kind="pole", title="Poles"):
     """A cylinder along z without ends."""
 
     radius: float = key(_LENGTH, "Its radius.", "5 cm")
+    handles = (Handle(radius=X),)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Pipe(Obstacle, kind="pipe", title="Pipes"):
         _LENGTH, "Of the hole, beyond which the block around it ends.", "1 m",
         default=None, without="no ends",
     )  # fmt: skip
+    handles = (Handle(radius=X), Handle(length=0.5 * Z))
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Bowl(Obstacle, kind="bowl", title="Bowls"):
     """The wall around a hollow sphere."""
 
     radius: float = key(_LENGTH, "Of the hollow.", "30 cm")
+    handles = (Handle(radius=X),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,7 @@ class HeightField(Obstacle, kind="height_field", title="Height fields"):
     size: tuple[float, ...] = key(
         Vector("length", (2,), above=0.0), "Extent of the grid along x and y, its middle at the origin.", "[1 m, 50 cm]"
     )
+    handles = (Handle(size=0.5 * IN_SPACE[:2], apart=True),)
 
     def validate(self) -> None:
         try:

@@ -26,6 +26,7 @@ from sorosim.base.declare import (
     Writer,
     key,
 )
+from sorosim.base.declare.handle import IN_SPACE, Handle
 from sorosim.base.errors import ModelError
 from sorosim.base.problems import shown
 from sorosim.base.validation import LARGEST, describe
@@ -163,6 +164,7 @@ class Pose(Declared, title="Frames, and poses of shapes"):
     rotation: Any = key(
         Part(Rotation), "Rotation from the axes of the link.", "{axis: [1, 0, 0], angle: 90 deg}", default=None
     )
+    handles = (Handle(position=IN_SPACE),)
 
     def matrix(self) -> Array:
         """Pose (4, 4)."""

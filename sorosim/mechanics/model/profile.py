@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ from sorosim.base.declare.base import Define
 from sorosim.base.declare.types import Listed, checked_each, formula_data, inexpressible, is_list, number_schema
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.frozen import set_fields
-from sorosim.base.problems import shown
+from sorosim.base.problems import Path, shown
 from sorosim.base.signals.expressions import Expression
 from sorosim.base.validation import describe
 from sorosim.mechanics.model.material import real_number
@@ -261,6 +261,7 @@ class Size(Type):
     """A size along a rod: a quantity, [base, tip], an expression of X, s and L, or a table; stored as a Profile."""
 
     dimension: str = "length"
+    above: ClassVar[float] = 0.0
 
     def read(self, value: object, at: At) -> Any:
         at.number(self.dimension, PLACE_VARIABLES)
@@ -313,7 +314,13 @@ class Size(Type):
         return {"anyOf": [one, two, define(SizeTable)], "x-forms": about}
 
     def within(self, part: str | int) -> Type | None:
-        return Quantity(self.dimension) if isinstance(part, int) else Part(SizeTable).within(part)
+        return Quantity(self.dimension, least=0.0) if isinstance(part, int) else Part(SizeTable).within(part)
+
+    def spread(self, value: object) -> list[tuple[Path, float]]:
+        if isinstance(value, Mapping):
+            s = value["table"]["s"]
+            return [(("table", "value", i), float(s[i])) for i in range(len(s))]
+        return [((i,), float(i)) for i in range(2)] if is_list(value) else [((), 0.5)]
 
     def known_keys(self) -> list[str]:
         return SizeTable.key_names()

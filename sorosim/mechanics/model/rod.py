@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sorosim.base.declare import INVALID, At, Declared, Integer, Name, OneOf, Part, Quantity, Type, Writer, key
 from sorosim.base.declare.base import Define, Key
 from sorosim.base.declare.composite import PartsOrKeys
+from sorosim.base.declare.handle import Handle, X
 from sorosim.base.declare.types import is_list
 from sorosim.base.errors import ModelError
 from sorosim.base.problems import shown
@@ -79,6 +80,7 @@ class Division(Declared, title="Rods"):
         Integer(1, MAX_N_GAUSS), "Gauss points (between the kinks of basis and section).",
         "6", default=None, without="order + 3, at least 5; more where reference or routes wind",
     )  # fmt: skip
+    handles = (Handle(length=X, carried=True),)
 
     def validate(self) -> None:
         for name, part in ((f"section.{self.section.kind}", self.section), ("reference", self.reference)):

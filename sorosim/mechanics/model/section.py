@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from sorosim.base.arrays import Array
 from sorosim.base.declare import Choice, Declared, Either, Inline, Integer, ListOf, Part, Quantity, Vector, key
+from sorosim.base.declare.handle import Handle, Y, Z
 from sorosim.base.declare.types import is_list
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.registry import SECTIONS, Registry
@@ -200,6 +201,7 @@ class Hole(Declared, title="Holes"):
         Integer(1, 360), "How many of it: copies, turned about the axis of the rod by equal parts of a turn.", "3",
         default=1,
     )  # fmt: skip
+    handles = (Handle(y=Y, z=Z),)
 
     def validate(self) -> None:
         if getattr(self.shape, "holes", ()):
@@ -378,6 +380,7 @@ class Circle(Drilled, kind="circle", title="Circles"):
     """A round section."""
 
     radius: SizeLike = key(Size(), "Radius.", "[3 cm, 1.5 cm]")
+    handles = (Handle(radius=Y),)
 
     is_round = True
 
@@ -404,6 +407,7 @@ class HollowCircle(Section, kind="hollow_circle", title="Tubes"):
     inner_radius: SizeLike = key(
         Size(), "Radius of the hole; equal to the outer one, if at all, at an end only.", "2 cm - 1 cm*s"
     )
+    handles = (Handle(radius=Y), Handle(inner_radius=Z))
 
     is_round = True
 
@@ -436,6 +440,7 @@ class Rectangle(Drilled, kind="rectangle", title="Rectangles"):
 
     y: SizeLike = key(Size(), "Full length of the section along its y axis.", "3 cm")
     z: SizeLike = key(Size(), "Full length along its z axis.", "1 cm")
+    handles = (Handle(y=0.5 * Y), Handle(z=0.5 * Z))
 
     is_flat = True
 
@@ -491,6 +496,7 @@ class Ellipse(Drilled, kind="ellipse", title="Ellipses"):
 
     y: SizeLike = key(Size(), "Full axis (twice the semi-axis) of the section along y.", "3 cm")
     z: SizeLike = key(Size(), "Full axis along z.", "1 cm")
+    handles = (Handle(y=0.5 * Y), Handle(z=0.5 * Z))
 
     def edge(self, d: Array, X: Array, L: float) -> tuple[Array, Array, str]:
         far, half = np.hypot(d[:, 0], d[:, 1]), _half_sizes(self, X, L)

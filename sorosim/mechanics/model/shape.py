@@ -10,6 +10,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array, IntArray
 from sorosim.base.declare import Declared, Quantity, Vector, key
+from sorosim.base.declare.handle import IN_SPACE, Handle, X, Z
 from sorosim.base.registry import SHAPES, Registry
 
 
@@ -75,6 +76,7 @@ class Box(Shape, kind="box", title="Boxes"):
     size: tuple[float, ...] = key(
         Vector("length", above=0.0), "Lengths of the edges along x, y and z.", "[10 cm, 5 cm, 2 cm]"
     )
+    handles = (Handle(size=0.5 * IN_SPACE, apart=True),)
 
     @property
     def moments(self) -> Moments:
@@ -94,6 +96,7 @@ class Cylinder(Shape, kind="cylinder", title="Cylinders"):
     length: float = key(_LENGTH, "Length along z.", "10 cm")
 
     drag = (1.1, 1.1, 0.82)
+    handles = (Handle(radius=X), Handle(length=0.5 * Z))
     has_corners = False
 
     @property
@@ -122,6 +125,7 @@ class Cone(Shape, kind="cone", title="Cones"):
     length: float = key(_LENGTH, "Height along z.", "10 cm")
 
     drag = (1.1, 1.1, 0.8)
+    handles = (Handle({"length": -0.5 * Z}, radius=X), Handle(length=0.5 * Z))
     has_corners = False
 
     @property
@@ -147,6 +151,7 @@ class Sphere(Shape, kind="sphere", title="Spheres"):
     radius: float = key(_LENGTH, "Radius.", "2 cm")
 
     drag = (0.47, 0.47, 0.47)
+    handles = (Handle(radius=X),)
     has_corners = False
 
     @property
@@ -170,6 +175,7 @@ class Ellipsoid(Shape, kind="ellipsoid", title="Ellipsoids"):
     radii: tuple[float, ...] = key(Vector("length", above=0.0), "Half axes along x, y and z.", "[5 cm, 3 cm, 2 cm]")
 
     drag = (0.47, 0.47, 0.47)
+    handles = (Handle(radii=IN_SPACE, apart=True),)
     has_corners = False
 
     @property
@@ -206,6 +212,7 @@ class Superellipsoid(Shape, kind="superellipsoid", title="Superellipsoids"):
         Vector("number", (2,), least=LEAST_ROUNDNESS, upto=1.0),
         "Exponents e1 of its outline along z and e2 of its cross section: 1 round, towards 0 square.", "[0.2, 1]",
     )  # fmt: skip
+    handles = (Handle(radii=IN_SPACE, apart=True),)
 
     @property
     def drag(self) -> tuple[float, float, float]:  # type: ignore[override]
@@ -277,6 +284,7 @@ class Capsule(Shape, kind="capsule", title="Capsules"):
     length: float = key(_LENGTH, "Length of the cylinder, between the centres of the half spheres.", "10 cm")
 
     drag = (1.1, 1.1, 0.3)
+    handles = (Handle(radius=X), Handle({"radius": Z}, length=0.5 * Z))
     has_corners = False
 
     @property

@@ -269,16 +269,19 @@ class RobotText:
         """Changes of the newest text that an edit makes, with offsets as a browser counts them.
 
         what: "set" (`yaml`), "put" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove", "rename" (`name`),
-        "move" (`before`) or "copy" (`name`).
+        "move" (`before`), "copy" (`name`), or "numbers" (`values`: pairs of a path and what is set there).
         """
         text = self.text
         if what == "add":
-            known = additions(self._data(), str(path[0]), given.get("beside", ""))
+            known = additions(self.data, str(path[0]), given.get("beside", ""))
             found = [one for one in known if one.kind == given["kind"]]
             if not found or found[0].lacks:
                 raise InputError("add", "a kind that can be added", found[0].lacks if found else str(given["kind"]))
             new = add(text, str(path[0]), found[0], given.get("name", ""))
             return [_as_utf16(text, *one) for one in smallest(text, new)]
+        if what == "numbers":
+            each = [edits.set_value(text, tuple(at), value_of(str(new))) for at, new in given["values"]]
+            return sorted((_as_utf16(text, *change) for one in each for change in one.changes), reverse=True)
         made = {
             "set": lambda: edits.set_value(text, path, value_of(given["yaml"])),
             "put": lambda: edits.put(text, path, given["key"], value_of(given["yaml"]), given.get("before")),
@@ -291,21 +294,37 @@ class RobotText:
             raise InputError("edit", f"one of {', '.join(made)}", f"'{what}'")
         return [_as_utf16(text, *change) for change in made[what]().changes]
 
+    def change(self, what: str, path: Place, **given: Any) -> None:
+        """Make an edit of no page's."""
+        with self._lock:
+            text = self.text
+            changes = self.edit(what, path, **given)
+            units = text.encode("utf-16-le")
+            for start, end, new in changes:  # from the end to the begin
+                units = units[: 2 * start] + new.encode("utf-16-le") + units[2 * end :]
+            self.push(self.version, [{"clientID": "scene", "changes": replacement(text, units.decode("utf-16-le"))}])
+
     def kinds(self, block: str, beside: str = "") -> list[dict[str, Any]]:
         """Parts that may be added to a block."""
         if block not in BLOCKS:
             raise InputError("block", f"one of {', '.join(BLOCKS)}", f"'{block}'")
         return [{"kind": one.kind, "name": one.name, "meaning": one.meaning, "lacks": one.lacks}
-                for one in additions(self._data(), block, beside)]  # fmt: skip
+                for one in additions(self.data, block, beside)]  # fmt: skip
 
-    def slide(self, path: str, value: Any) -> None:
-        """Show the robot with another value of a number, without a change of the text."""
+    def slide(self, values: Mapping[str, Any]) -> None:
+        """Show the robot with other values of numbers by their paths, without a change of the text."""
+        if (robot := self.robot) is not None:
+            self._take(with_values(robot, values) if values else robot)
+
+    @property
+    def robot(self) -> Robot | None:
+        """What the last text without mistakes describes."""
         with self._lock:
-            robot = self._robot
-        if robot is not None:
-            self._take(with_values(robot, {path: value}))
+            return self._robot
 
-    def _data(self) -> Mapping[str, Any]:
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What the text says, as plain data."""
         data = read_text(self.text, self.path.name).data
         return data if isinstance(data, Mapping) else {}
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.base.errors import InputError, SorosimError
+from sorosim.base.problems import Path as Place
 from sorosim.files import json_schema
 from sorosim.files.bundled import bundled_robots, bundled_text, robot_words
 from sorosim.view.interactive.editor import RobotText
+from sorosim.view.interactive.handles import Handles
 from sorosim.view.interactive.session import STATICS, Session
 from sorosim.view.interactive.studies import Studies
 
@@ -39,22 +41,44 @@ class Editing:
         self.studies = Studies(session, lambda message: self.server.say(message))
         actions = {"press": lambda message: session.press(message["command"]), "select": self._select}
         self.server = EditorServer({**actions, **self.studies.actions}, self.studies.file)
-        self.text = self.server.text = RobotText(path, session.take, self.server.say, set)
+        self.text = self.server.text = RobotText(path, session.take, self._said, set)
+        self.handles = Handles(session, self.text, self._commit, lambda words: self.server.say({"refused": words}))
 
     def start(self, page: Any) -> None:
         """Read the file, and follow clicks in the scene."""
         self._page, page.on_click, page.shown = page, self._clicked, self.studies.playback
+        page.handles = self.handles
         self.session.set_mode(STATICS)
         self.text.start()
+        self.handles.start()
 
     def stop(self) -> None:
         """End that; what is not saved is lost."""
         self.studies.stop()
         self.text.stop()
+        self.handles.stop()
+
+    def _said(self, message: dict[str, Any]) -> None:
+        """Tell all pages, and handles where the text says another robot."""
+        if "state" in message:
+            self.handles.refresh()
+        self.server.say(message)
+
+    def _commit(self, values: Mapping[Place, str]) -> None:
+        """Change numbers of the file.
+
+        By the page whose pointer was in the scene last, which can undo it; by the session where that one is closed.
+        """
+        given = [[list(path), new] for path, new in values.items()]
+        self.text.edit("numbers", (), values=given)
+        if not self.server.tell({"numbers": given}):
+            self.text.change("numbers", (), values=given)
 
     def _select(self, message: dict[str, Any]) -> None:
         """Name what a page selected in the scene, if it is a link."""
-        block, *name = (*_path(message["path"]), "")
+        path = _path(message["path"])
+        block, *name = (*path, "")
+        self.handles.select(path)
         self._page.select(str(name[0]) if block == "links" and name else "")
 
     def _clicked(self, link: str) -> None:
@@ -87,6 +111,7 @@ class EditorServer:
         self.text: RobotText | None = None
         self._actions, self._offered = actions, offered
         self._open: dict[Any, asyncio.AbstractEventLoop] = {}
+        self._touched: Any = None  # connection of the page whose pointer was in the scene last
 
     def file(self, path: str) -> tuple[str, bytes, str] | None:
         """Type and content of a file of the page, and the name of one to be kept; None if it has none of that path."""
@@ -104,6 +129,14 @@ class EditorServer:
         for connection, loop in list(self._open.items()):
             asyncio.run_coroutine_threadsafe(_sent(connection, text), loop)
 
+    def tell(self, message: dict[str, Any]) -> bool:
+        """Tell the page whose pointer was in the scene last; whether there is one."""
+        loop = self._open.get(self._touched)
+        if loop is None:
+            return False
+        asyncio.run_coroutine_threadsafe(_sent(self._touched, json.dumps(message)), loop)
+        return True
+
     async def serve(self, connection: Any) -> None:
         """Messages of one page, until it closes."""
         self._open[connection] = asyncio.get_running_loop()
@@ -112,7 +145,7 @@ class EditorServer:
             first = {"document": self.text.document(), "state": self.text.report, **self.text.findings}
             await connection.send(json.dumps(first))
             async for raw in connection:
-                answer = await asyncio.to_thread(self._answered, raw)
+                answer = await asyncio.to_thread(self._answered, raw, connection)
                 if answer is not None:
                     await connection.send(json.dumps(answer))
         except Exception as error:
@@ -123,12 +156,14 @@ class EditorServer:
         finally:
             self._open.pop(connection, None)
 
-    def _answered(self, raw: Any) -> dict[str, Any] | None:
+    def _answered(self, raw: Any, connection: Any = None) -> dict[str, Any] | None:
         """The answer to a message: what it asks for, or why not."""
         number = None
         try:
             message = json.loads(raw)
             number = message.get("id")
+            if message.get("do") == "touch":
+                self._touched = connection
             return {"id": number, "answer": self._done(message)}
         except SorosimError as error:
             return {"id": number, "error": str(error)}
@@ -150,7 +185,9 @@ class EditorServer:
         if what == "kinds":
             return text.kinds(message["block"], message.get("beside", ""))
         if what == "slide":
-            return text.slide(str(message["path"]), message["value"])
+            return text.slide({str(message["path"]): message["value"]})
+        if what == "touch":
+            return None
         if what == "save":
             return text.save(over=bool(message.get("over")))
         if what == "reload":
@@ -164,7 +201,8 @@ class EditorServer:
             return bundled_text(str(message["name"]))
         if what in self._actions:
             return self._actions[what](message)
-        known = ("push", "pull", "edit", "kinds", "slide", "save", "reload", "make", "robots", "robot", *self._actions)
+        known = ("push", "pull", "edit", "kinds", "slide", "touch", "save", "reload", "make", "robots", "robot",
+                 *self._actions)  # fmt: skip
         raise InputError("do", f"one of {', '.join(known)}", f"'{what}'")
 
 

@@ -75,6 +75,7 @@ class Page:
         self._selected = ""
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
         self.shown: Callable[[LiveState], LiveState] = lambda live: live  # what is drawn in its place
+        self.handles: Any = None  # those of an editor
         self._stopping, self._sent = threading.Event(), 0
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
@@ -137,8 +138,9 @@ class Page:
                   list(state.controls.outputs.points),
                   state.estimated and (state.estimated.places, state.estimated.names))  # fmt: skip
         alike = panels == self._panels
+        before = getattr(self, "_scene", None)
         self._scene = RobotScene(
-            self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike
+            self._server, state, self._dragged, self._clicked, beside=self._beside, aims=not alike, before=before
         )  # fmt: skip
         self._scene.selected = self._selected
         if alike:
@@ -246,6 +248,9 @@ class Page:
     async def _dragged(self, event: Any) -> None:
         """A pointer drags the robot; a coroutine, for these come in order."""
         state, session = self._drawn, self.session
+        if self.handles is not None and (self.handles.holds or (event.phase == "start" and self.handles.meets(event))):
+            await self.handles.dragged(event)
+            return
         if event.phase == "end":
             session.release()
             return
@@ -270,6 +275,9 @@ class Page:
         kinds = [kind for kind, box in self._shown.items() if box.value]
         band = "band" in self._estimate and self._estimate["band"].value
         self._scene.show(state, kinds, None if self._follow.value == NOBODY else self._follow.value, band)
+        if self.handles is not None:
+            self.handles.show(self._server.scene, state)
+            self._scene.pale(bool(self.handles.items))
         now = time.monotonic()
         if now >= self._texts_at + TEXT_TIME:
             self._texts_at = now

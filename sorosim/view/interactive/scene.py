@@ -40,6 +40,7 @@ ESTIMATE, BAND = (0, 114, 178), (86, 180, 233)  # colours of an estimate, and of
 FAINT = {ESTIMATE: 0.45, BAND: 0.3}  # their opacities
 MOST_ELLIPSOIDS, ALONG = 40, 6  # of a robot, and of a rod
 AROUND = 12  # points around one
+KEPT = "/handles", "/WorldAxes"  # nodes that stay where the robot is another one
 ROOM = 0.3  # below a robot that nothing bears, relative to its size: it may sink
 
 
@@ -57,19 +58,21 @@ class RobotScene:
         Whether an editor stands beside the scene.
     aims : bool
         Whether pages that are open look at this robot anew.
+    before : RobotScene, optional
+        That of a robot before, whose meshes it takes where theirs are alike: a pointer that drags one holds it still.
     """
 
     def __init__(
         self, server: Any, first: LiveState, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any], *,
-        beside: bool = False, aims: bool = True,
+        beside: bool = False, aims: bool = True, before: RobotScene | None = None,
     ) -> None:  # fmt: skip
         self._beside = beside
         self._server, self._scene = server, server.scene
         self.visual = RobotVisual(first.robot, resolution=COARSE)
         self._extent = self.visual.extent(first.q[None])
         self._size = largest([self._extent])
-        self._scene.reset()
-        self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag, on_click)
+        self._meshes: list[tuple[Any, Any, float | None]] = []  # with what they are alike in, and how clear they are
+        self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag, on_click, before)
         self._estimate = None if first.estimated is None else _Estimate(self._scene, first, self.visual)
         self._surroundings(up_axis(first.gravity), aims)
         self._arrows: dict[tuple[str, int], tuple[Any, int]] = {}  # kind, heads -> mesh and number of arrows
@@ -123,8 +126,20 @@ class RobotScene:
 
     # -- nodes -----------------------------------------------------------------------------------------------------
 
+    def pale(self, pale: bool) -> None:
+        """Let what is inside of the robot be seen through it, or no longer."""
+        for mesh, _, opacity in self._meshes:
+            if mesh.opacity != (new := CLEAR if pale else opacity):
+                mesh.opacity = new
+
+    def _clear(self, kept: Collection[str]) -> None:
+        """Remove what the scene shows but the nodes of some names, and handles."""
+        for name in list(self._scene._handle_from_node_name):
+            if not any(one.startswith(f"{name}/") for one in (*kept, *KEPT)) and not name.startswith((*kept, *KEPT)):
+                self._scene.remove_by_name(name)
+
     def _robot(
-        self, g: Array, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any]
+        self, g: Array, on_drag: Callable[[Any], Any], on_click: Callable[[Any], Any], before: RobotScene | None
     ) -> tuple[list[Any], list[Any]]:
         """Meshes of rods and tendons with their points, and of bodies with their stations.
 
@@ -134,23 +149,33 @@ class RobotScene:
         soft, rigid = list[Any](), list[Any]()
         clear = any(part.kind == TENDON for part in geometry.parts)
         alike: dict[Any, list[Any]] = {}
+        meshes = [] if before is None else before._meshes
         for k, part in enumerate(geometry.parts):
             look = rgb(part_colour(part)), CLEAR if clear and part.kind == ROD else None
             alike.setdefault((k if part.kind == BODY else -1, *look), []).append(part)
         for k, ((body, colour, opacity), parts) in enumerate(alike.items()):
             points = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
             begins = np.cumsum([0, *(part.points.stop - part.points.start for part in parts)])
-            faces = [part.faces - part.points.start + begin for part, begin in zip(parts, begins, strict=False)]
-            mesh = self._scene.add_mesh_simple(
-                f"/robot/{k}", (shape.points if body < 0 else geometry.local)[points], np.concatenate(faces),
-                color=colour, opacity=opacity, side="double",
-            )  # fmt: skip
-            mesh.on_drag("left")(on_drag)
-            mesh.on_click(on_click)
+            faces = np.concatenate(
+                [part.faces - part.points.start + begin for part, begin in zip(parts, begins, strict=False)]
+            )
+            vertices = (shape.points if body < 0 else geometry.local)[points]
+            kind = body < 0, colour, len(vertices), faces.tobytes()
+            if k < len(meshes) and meshes[k][1] == kind:
+                mesh = meshes[k][0]
+                mesh.vertices = vertices.astype(np.float32)
+            else:
+                mesh = self._scene.add_mesh_simple(
+                    f"/robot/{k}", vertices, faces, color=colour, opacity=opacity, side="double"
+                )
+                mesh.on_drag("left")(on_drag)
+                mesh.on_click(on_click)
+            self._meshes.append((mesh, kind, opacity))
             if body < 0:
                 soft.append((mesh, points))
             else:
                 rigid.append((mesh, int(geometry.station[points[0]])))
+        self._clear([mesh.name for mesh, *_ in self._meshes])
         return soft, rigid
 
     def _surroundings(self, up: Array, aims: bool) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.base.declare import Quantity, key
+from sorosim.base.declare.handle import IN_SPACE, Handle
 from sorosim.base.errors import ModelError
 from sorosim.mechanics.kernels.loop_joint import SCREW_TURN
 from sorosim.mechanics.model.joints.base import (
@@ -31,6 +32,7 @@ class Helical(MovingJoint, kind="helical", title="Helical joints"):
     through: Any = through_key()
     pitch: Any = key(Quantity("length"), "Advance per angle.", "5 mm/rev", default=0.0, kw_only=True, stated=True)
 
+    handles = (Handle(through=IN_SPACE),)
     directions = (("", "angle"),)
     turn = SCREW_TURN
 

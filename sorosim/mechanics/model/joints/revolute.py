@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.base.arrays import Array
+from sorosim.base.declare.handle import IN_SPACE, Handle
 from sorosim.mechanics.kernels.loop_joint import AXIS_TURN
 from sorosim.mechanics.model.joints.base import (
     MovingJoint,
@@ -26,6 +27,7 @@ class Revolute(MovingJoint, kind="revolute", title="Revolute joints"):
 
     axis: Any = axis_key()
     through: Any = through_key()
+    handles = (Handle(through=IN_SPACE),)
 
     directions = (("", "angle"),)
     turn = AXIS_TURN

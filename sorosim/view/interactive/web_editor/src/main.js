@@ -164,6 +164,10 @@ link.on("saved", () => {
   say(`written: ${file}`);
 });
 link.on("conflict", (words) => say(words, true));
+link.on("refused", (words) => say(words, true));
+link.on("numbers", (values) => run(() => text.edit("numbers", [], { values })));
+// who drags a handle in the scene of this page undoes it here
+$("scene").addEventListener("load", () => $("scene").contentWindow.addEventListener("pointerdown", () => link.ask("touch").catch(() => {}), true));
 link.on("selected", (path) => tree.select(path, true));
 link.addEventListener("closed", () => say("The session ended; what is in the text is not lost: copy it, or begin the session again and load the page.", true));
 
