@@ -104,7 +104,7 @@ def measure_edits(name: str, found: str, path: str, n: int) -> tuple[list[float]
                 )
             for k in range(n):
                 value = f"{DIGITS[k % len(DIGITS)]} {unit}"
-                slides.append(_until_sent(shown, partial(text.slide, path, value)))
+                slides.append(_until_sent(shown, partial(text.slide, {path: value})))
             return keys, slides, session.robot.ndof
 
 

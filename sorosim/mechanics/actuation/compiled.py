@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +21,15 @@ from sorosim.mechanics.actuation.base import (
     Sections,
     actuate_checked,
 )
-from sorosim.mechanics.actuation.route import rod_of, route_stretch
+from sorosim.mechanics.actuation.route import rod_of, route_stretch, with_points_for_routes
 from sorosim.mechanics.actuation.tendon import Tendon
 from sorosim.mechanics.kernels import rod_actuators as kernel
+from sorosim.mechanics.kernels.forces import Elastic
 from sorosim.mechanics.kernels.rod_actuators import RodActuators
 from sorosim.mechanics.kernels.tree import Tree
+from sorosim.mechanics.model.compile import compile_tree
 from sorosim.mechanics.model.layout import Layout, LinkLayout, Piece
+from sorosim.mechanics.model.link import Link
 
 # total angle of a tendon [rad] below which its friction fades smoothly
 SMOOTHING_ANGLE = 1e-3
@@ -245,6 +248,18 @@ def _bind_in_python(
             warn_of_tangents(f"actuators.{names[i]}", actuator, "ActuatorLaw")
         out.append(InPython(i, bound, sections, own, row["given"][own]))
     return out
+
+
+def compile_tree_with(
+    actuators: Mapping[int, Any], names: Sequence[str], links: tuple[Link, ...], places: Iterable[tuple[str, float]]
+) -> tuple[Tree, Elastic, Layout]:
+    """As `compile_tree`, with Gauss points for actuators that run in rods, which must fit their links."""
+    out = compile_tree(links, places)
+    for i, actuator in actuators.items():
+        check_actuator(names[i], actuator, out[2])
+    finer = with_points_for_routes(actuators.values(), out[2])
+    is_finer = any(mine is not given for mine, given in zip(finer, links, strict=True))
+    return compile_tree(finer, places) if is_finer else out
 
 
 def check_actuator(name: str, actuator: object, layout: Layout) -> None:

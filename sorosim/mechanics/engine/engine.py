@@ -15,12 +15,11 @@ from sorosim.base.arrays import Array, IntArray, Mask, Records
 from sorosim.base.compiled import OfFirstTypes, prepare, table
 from sorosim.base.complex_step import number_type
 from sorosim.base.errors import ModelError
-from sorosim.mechanics.actuation.compiled import InPython, check_actuator, compile_rod_actuators
+from sorosim.mechanics.actuation.compiled import InPython, compile_rod_actuators, compile_tree_with
 from sorosim.mechanics.actuation.joint_force import JointForce, compile_motors
 from sorosim.mechanics.actuation.load_input import LoadInput, scaled_loads
 from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.rotation_servos import RotationServos, add_rotation_servos
-from sorosim.mechanics.actuation.route import with_points_for_routes
 from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.constraints.coupling import Coupling
 from sorosim.mechanics.constraints.loop import Loop, compile_loops
@@ -82,7 +81,9 @@ class Engine:
         self.actuator_names = tuple(actuators)
         self._tree_of = number_type(), (*links, *in_rods.values()), places
         self._compiled: tuple[Tree, Elastic, Layout] = (
-            like._compiled if like is not None and like._has_tree_of(self) else self._compile(links, places, in_rods)
+            like._compiled
+            if like is not None and like._has_tree_of(self)
+            else compile_tree_with(in_rods, self.actuator_names, links, places)
         )
         self.tree, elastic, layout = self._compiled
         joined = frozenset(frozenset((x.a.link, x.b.link)) for x in loops)
@@ -125,17 +126,6 @@ class Engine:
         self.loops, self.loop_layout = compile_loops(constraints, loop_motors, links, self.layout, self.tree, built)
         self.loading.n_loops = len(self.loops.row)
         self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
-
-    def _compile(
-        self, links: tuple[Link, ...], places: list[tuple[str, float]], in_rods: Mapping[int, Any]
-    ) -> tuple[Tree, Elastic, Layout]:
-        """Arrays of links, with Gauss points for what runs in their rods."""
-        out = compile_tree(links, places)
-        for i, actuator in in_rods.items():
-            check_actuator(self.actuator_names[i], actuator, out[2])
-        finer = with_points_for_routes(in_rods.values(), out[2])
-        is_finer = any(mine is not given for mine, given in zip(finer, links, strict=True))
-        return compile_tree(finer, places) if is_finer else out
 
     def _has_tree_of(self, other: Engine) -> bool:
         """Whether links, places on them and what runs in their rods are those of another engine."""
