@@ -995,3 +995,27 @@ def test_infinite_numbers_of_records_are_named_before_the_first_step(arm):
     with pytest.raises(sorosim.InputError, match=r"y\.arm, row 2: expected finite numbers"):
         observer.run(np.ones((3, 1)), {"arm": y})
     assert observer.state.t == 0.0
+
+
+@pytest.mark.parametrize("force", [(0.1, 0.0), (0.2, 0.1)])
+def test_readings_that_come_back_after_a_time_are_not_taken_for_wrong_ones(force):
+    """An unknown force carries the arm away while nothing is read: predictions are too wide to be linear."""
+    task = observers.TASKS["arm, force"]
+    observer, random = observers.observer_of(task), np.random.default_rng(0)
+    robot = observer.robot
+    u = np.array([1.0, 0.0, 0.0, 0.0])
+    rest = sorosim.statics(robot, u).q
+    found, sim = observer.reset(rest, np.zeros(robot.ndof)), sorosim.Stepper(robot, observers.DT / 4)
+    state = sim.reset(rest, np.zeros(robot.ndof), u=u)
+    for k in range(1, 60):
+        t = k * observers.DT
+        u[2:] = np.array(force) * min(1.0, t / 0.3)
+        for _ in range(4):
+            state = sim.step(u)
+        read = None
+        if not 0.1 < t < 0.7:
+            read = {key: observers.read(robot, state.q, key, sd, random) for key, sd in task.readings.items()}
+        found = observer.step([1.0], read)
+        assert not found.rejected
+    # as known as three markers of 1 mm make it
+    assert np.linalg.norm(robot.pose(found.q, "arm")[:3, 3] - robot.pose(state.q, "arm")[:3, 3]) < 5e-3

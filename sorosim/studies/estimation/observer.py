@@ -373,15 +373,18 @@ class Observer:
         e, H, readings = self._moving.errors(given, belief, x)
         innovations, doubtful = readings.innovations(e), self._doubtful(readings, belief, e, H)
         counted = np.ones(len(e), dtype=bool)
-        if doubtful and self.method == "iterated":  # linear innovations are no measure of what is far from linear
-            cost = self._corrected(given, belief, e, H, counted)[2]
-            if special.chdtrc(len(e), cost) >= IMPROBABLE:
-                doubtful = []
+        iterates = self.method == "iterated"
         for name in doubtful:
             counted[readings.rows[name]] = False
+        if doubtful:  # linear innovations are no measure of what is far from linear, as after a time without readings
+            everything = np.ones_like(counted)
+            more = self._corrected(given, belief, e, H, everything, True)[2]
+            less = self._corrected(given, belief, e, H, counted, True)[2] if counted.any() else 0.0
+            if special.chdtrc(int((~counted).sum()), max(more - less, 0.0)) >= IMPROBABLE:
+                doubtful, counted, iterates = [], everything, True
         if not counted.any():
             return belief, link, doubtful, innovations
-        z, R, _ = self._corrected(given, belief, e, H, counted)
+        z, R, _ = self._corrected(given, belief, e, H, counted, iterates)
         root = solved(R, belief.root.T, True).T
         link = None if link is None else link.updated(z, R)
         return self._moving.closed(belief, x + belief.root @ z, root), link, doubtful, innovations
@@ -409,17 +412,17 @@ class Observer:
         return [name for name in readings.rows if name not in left]
 
     def _corrected(
-        self, y: Mapping[Any, Any], belief: Belief, e: Array, H: Array, counted: Mask
+        self, y: Mapping[Any, Any], belief: Belief, e: Array, H: Array, counted: Mask, iterates: bool
     ) -> tuple[Array, Array, float]:
         """The most probable z of x + S z, R of the covariance S (R^T R)^-1 S^T there, and what it costs."""
         x, z = belief.x, np.zeros(belief.root.shape[1])
-        for _ in range(MOST_CORRECTIONS if self.method == "iterated" else 1):
+        for _ in range(MOST_CORRECTIONS if iterates else 1):
             C, r = H[counted] @ belief.root, e[counted]
             R = lapack.dtpqrt(0, min(BLOCK, len(z)), np.eye(len(z)), C)[0]  # of [1; C]
             # least |z'|^2 + |r + C (z' - z)|^2
             after = -solved(R, solved(R, C.T @ (r - C @ z), True))
             done, z = np.abs(after - z).max() < SETTLED, after
-            if done or self.method != "iterated":
+            if done or not iterates:
                 break
             e, H, _ = self._moving.errors(y, belief, x + belief.root @ z)
         return np.asarray(z), np.asarray(R), float(z @ z + e[counted] @ e[counted])
