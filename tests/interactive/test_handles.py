@@ -243,6 +243,13 @@ def test_what_an_alias_shares_goes_back(tmp_path):
     assert link.at[0, 3] == pytest.approx(0.01)
 
 
+def test_what_is_read_from_another_format_has_none(desk):
+    assert desk.select("links", "tool")
+    desk.text.imported = True
+    desk.read()
+    assert not desk.handles.items
+
+
 def test_a_page_that_is_open_makes_the_change(desk):
     """Who drags undoes: the page whose pointer was in the scene is told what to change, and the text waits for it."""
     told = []

@@ -226,7 +226,7 @@ class Handles:
 
     def _read(self) -> None:
         robot, found = self.text.robot, list[Item]()
-        if robot is not None:
+        if robot is not None and not self.text.imported:  # whose text is not to be changed
             try:
                 data = self.text.data
                 for part in self._parts(robot):
