@@ -295,7 +295,7 @@ def test_findings_are_plain_data(tmp_path):
     reported = CliRunner().invoke(app, ["check", str(tmp_path / "arm.yaml"), "--json"])
     content = json.loads(reported.output, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert content["counts"]["odd"] == sum(f["level"] == "odd" for f in content["findings"]) > 0
-    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit", "code"}
+    assert set(content["findings"][0]) == {"level", "where", "what", "remedy", "value", "unit", "code", "change"}
     assert reported.exit_code == 0
     broken = {
         **SOUND,
