@@ -13,6 +13,7 @@ import sorosim
 from sorosim.files import load
 from sorosim.files.bundled import bundled_text
 from sorosim.view.interactive.editor import EMPTY
+from tests.interactive.test_studies import TEXT
 
 pytest.importorskip("viser")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver")]
@@ -173,19 +174,7 @@ def test_a_remedy_is_a_button(tmp_path):
         assert me.all("#discretisation .light")
 
 
-FINGER = """\
-sorosim: 1
-name: finger
-materials:
-  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 5 kPa*s}
-links:
-  arm:
-    rod: {length: 20 cm, section: {circle: {radius: 1 cm}}, material: rubber, strain: {bending: 2}}
-actuators:
-  pull: {tendon: {rod: arm, y: 5 mm, z: 0}}
-  push: {tendon: {rod: arm, y: 0, z: 5 mm}}
-simulate: {t_end: 1 s, method: generalized-alpha, u: {pull: 2 N}}
-"""
+FINGER = TEXT.replace("t_end: 0.2 s", "t_end: 1 s")
 
 
 def downloaded(folder, suffix):

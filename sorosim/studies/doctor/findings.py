@@ -23,9 +23,7 @@ class Finding(NamedTuple):
     value: float | None = None  # the number that the level was judged by
     unit: str = ""  # of it, SI or %
     code: str = ""  # of the kind of finding, as in `findings.yaml`
-    change: tuple[str, str] | None = (
-        None  # path and value by which the file follows the remedy, where that is one change
-    )
+    change: tuple[str, str] | None = None  # of the file, by the remedy, where that is one: path and value
 
 
 class Rule(NamedTuple):
