@@ -29,7 +29,7 @@ def text(tmp_path):
     path = tmp_path / "rod.yaml"
     path.write_text(TEXT, encoding="utf-8")
     taken, said = [], []
-    out = RobotText(path, taken.append, said.append)
+    out = RobotText(path, lambda robot, passing=False: taken.append(robot), said.append)
     out.taken, out.said = taken, said
     return out
 

@@ -16,13 +16,15 @@ import sorosim
 from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.errors import ConvergenceError, InputError, ModelError
 from sorosim.base.files_read import noting_files
+from sorosim.files import with_values
 from sorosim.mechanics.kernels.exchange import tree_exchange
 from sorosim.mechanics.kernels.kinematics import forward_sweep, read_jacobians, read_poses
 from sorosim.view.interactive import session as module
 from sorosim.view.interactive.controls import ALIKE, Controls
 from sorosim.view.interactive.observing import AXES_95
 from sorosim.view.interactive.pull import FREQUENCY, Pull, response
-from sorosim.view.interactive.session import MOTION, STATICS, Session, file_stem
+from sorosim.view.interactive.recording import file_stem
+from sorosim.view.interactive.session import MOTION, STATICS, Session
 
 FINGER = """\
 sorosim: 1
@@ -547,6 +549,31 @@ def test_names_of_recordings_have_no_spaces():
     assert file_stem("cable manipulator") == "cable_manipulator"
     assert file_stem("arm/leg: 2") == "arm_leg_2"
     assert file_stem("..") == "robot"
+
+
+def test_a_passing_robot_is_in_the_equilibrium_of_one_that_stays(robot, session):
+    """Ranges of sliders are those of the robot before; a motion that begins there is that of the same robot."""
+    longer = with_values(robot, {"links.finger.rod.length": "15 cm"})
+    other = Session(robot)
+    for one, passing in ((session, True), (other, False)):
+        one.set_mode(STATICS)
+        one.set(tendon="1 N")
+        one.frame(0.0)
+        one.take(longer, passing=passing)
+        one.frame(0.0)
+    assert session.state.generation == other.state.generation
+    equilibrium = sorosim.statics(longer, {"tendon": 1.0})
+    for one in (session, other):
+        assert_allclose(one.state.q, equilibrium.q, atol=1e-7 * np.abs(equilibrium.q).max())
+    before, stays = Controls(robot, None, None, {}).all["tendon"], Controls(longer, None, None, {}).all["tendon"]
+    assert (session.controls.all["tendon"], other.controls.all["tendon"]) == (before, stays)
+    assert_array_equal(session.controls.outputs.poses(equilibrium.q), other.controls.outputs.poses(equilibrium.q))
+    for one in (session, other):
+        one.set_mode(MOTION)
+        one.set(tendon="0 N")
+        one.frame(0.1)
+    assert_allclose(session.state.q, other.state.q, atol=1e-6 * np.abs(equilibrium.q).max())
+    assert session.state.t == other.state.t > 0.0
 
 
 def test_given_ranges_are_taken(robot):

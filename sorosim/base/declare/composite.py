@@ -250,7 +250,7 @@ class OneOf(Type):
             return at.fail(self.expected(), both(value) if len(value) == 2 else shown(value))
         ((name, given),) = value.items()
         here = at.inside(value) / name
-        if name not in self.registry.names():
+        if name not in self.registry:
             hint = nearest(name, self.registry.names())
             if given is None and ":" in name:
                 hint = "write a space after the colon"
@@ -295,7 +295,7 @@ class OneOf(Type):
                 "additionalProperties": False}  # fmt: skip
 
     def within(self, part: str | int) -> Type | None:
-        if part not in self.registry.names():
+        if part not in self.registry:
             return None
         return Part(self.kinds[str(part)]) if part in self.kinds else OfPlugIn()
 

@@ -23,7 +23,7 @@ def joint_kind(entry: Mapping[str, object]) -> Any:
     """The kind of joint that a part of a file has, None if it is wrong."""
     joint = entry.get("joint", "fixed")
     name = next(iter(joint), "") if isinstance(joint, Mapping) and len(joint) == 1 else joint
-    return JOINTS.get(name) if isinstance(name, str) and name in JOINTS.names() else None
+    return JOINTS.get(name) if isinstance(name, str) and name in JOINTS else None
 
 
 def moves(entry: Mapping[str, object]) -> bool:

@@ -20,7 +20,7 @@ def can_be_scaled(entry: Mapping[str, object]) -> bool:
     """Whether an input may scale a load of a file; true if its entry is wrong."""
     kind = next(iter(entry)) if isinstance(entry, Mapping) and len(entry) == 1 else None
     known = LOADS.declared()
-    return bool(known[kind].takes_input) if kind in known else kind not in LOADS.names()
+    return bool(known[kind].takes_input) if kind in known else kind not in LOADS
 
 
 def _scalable() -> str:

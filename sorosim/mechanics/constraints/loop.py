@@ -43,7 +43,7 @@ class LoopJoint(JointType):
 
     def read(self, value: object, at: At) -> Any:
         kind = next(iter(value), None) if isinstance(value, Mapping) and len(value) == 1 else value
-        if isinstance(kind, str) and kind in JOINTS.names() and kind not in self.registry.names():
+        if isinstance(kind, str) and kind in JOINTS and kind not in self.registry:
             return at.fail(*_refusal(kind))
         joint = super().read(value, at)
         if joint is INVALID or not isinstance(value, Mapping):

@@ -22,7 +22,7 @@ from sorosim.mechanics.actuation.loop_force import LoopForce
 from sorosim.mechanics.actuation.rotation_servos import RotationServos, add_rotation_servos
 from sorosim.mechanics.actuation.servo import JointServo
 from sorosim.mechanics.constraints.coupling import Coupling
-from sorosim.mechanics.constraints.loop import Loop, compile_loops
+from sorosim.mechanics.constraints.loop import Loop, LoopLayout, compile_loops
 from sorosim.mechanics.engine import tasks as task
 from sorosim.mechanics.engine.inputs import MOVING_INSERTION, has_length_inputs, insertions
 from sorosim.mechanics.engine.loading import DeepContact, Loading, SlipState, StickState
@@ -39,7 +39,7 @@ from sorosim.mechanics.kernels.kinematics import (
     read_jacobians,
     read_poses,
 )
-from sorosim.mechanics.kernels.loop_joint import OFFSET, RATIO
+from sorosim.mechanics.kernels.loop_joint import OFFSET, RATIO, Loops
 from sorosim.mechanics.kernels.loops import Closure, make_closure
 from sorosim.mechanics.kernels.probe import PLACE, probe
 from sorosim.mechanics.kernels.rod_actuators import STIFFNESS_ROW, RodActuators, tendon_lengths, tensions
@@ -117,13 +117,18 @@ class Engine:
         self.none_known = np.zeros(self.ndof, dtype=np.bool_)
         self._no_closing = np.array([0.0, 0.0, -1.0])
         self._local, self._sweep = threading.local(), OfFirstTypes(forward_sweep)
-        self._companions: dict[Any, Any] = {}
-        self._prepared: dict[Any, Callable[..., Any]] = {}
+        self._companions, self._prepared = dict[Any, Any](), dict[Any, Callable[..., Any]]()
         self._no_matrix, self._no_columns = np.empty((0, self.ndof)), np.empty((0, self.n_actuators))
         self.places = lru_cache(maxsize=256)(self._places)
         # last: loops closed as built need the poses of the tree
-        built = self._built() if constraints else np.eye(4)[None]
-        self.loops, self.loop_layout = compile_loops(constraints, loop_motors, links, self.layout, self.tree, built)
+        self.loops: Loops
+        self.loop_layout: LoopLayout
+        self._loops_of = tuple(constraints.items()), tuple(loop_motors.items())
+        if like is not None and like._compiled is self._compiled and like._loops_of == self._loops_of:
+            self.loops, self.loop_layout = like.loops, like.loop_layout
+        else:
+            built = self._built() if constraints else np.eye(4)[None]
+            self.loops, self.loop_layout = compile_loops(constraints, loop_motors, links, self.layout, self.tree, built)
         self.loading.n_loops = len(self.loops.row)
         self._sprung_loops = np.flatnonzero(self.loops.row["n_laws"])  # loops with springs, dampers or motors
 
@@ -182,10 +187,8 @@ class Engine:
         has = {
             "rod actuators": len(self.rod_actuators.row), "joint laws": len(self.elastic.laws.row),
             "section laws": len(self.elastic.sections.row), "tubes": len(self.elastic.tubes.stretch),
-            "maxwell": len(self.elastic.maxwell.block),
-            "loops": len(self.loops.row),
-            "loads": bool(self.loading), "contacts": self.loading.touches,
-            "local tangent": self.is_large,
+            "maxwell": len(self.elastic.maxwell.block), "loops": len(self.loops.row),
+            "loads": bool(self.loading), "contacts": self.loading.touches, "local tangent": self.is_large,
             "couplings": len(self.loading.pairs) or self.loading.touches or len(self.loops.row),
             "sparse tangent": self.is_large and not self.has_local_tangent,
             "flow": self.flows, "spans": self.tree.block["is_local"].any(),

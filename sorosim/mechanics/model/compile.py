@@ -40,6 +40,7 @@ IntArray = NDArray[np.int64]
 
 # spans of a rod are worked with one by one from so many on, in sizes of their coordinates; docs/theory.md, 4
 LEAST_SPANS = 3
+_IDENTITY = np.eye(3)
 
 
 def segment_strains(piece: Piece, start: Array, end: Array) -> Array:
@@ -62,7 +63,7 @@ def joint_strain(columns: Array) -> Array:
 def is_rigid(inertia: Array) -> bool:
     """Whether a symmetric inertia (6, 6) is that of a rigid body to the last bit: [[I, h^], [-h^, m 1]]."""
     B, m = inertia[:3, 3:], inertia[3:, 3:]
-    return bool(np.array_equal(B, -B.T) and np.array_equal(m, m[0, 0] * np.eye(3)))
+    return bool((B == -B.T).all() and (m == m[0, 0] * _IDENTITY).all())
 
 
 def _with_places(

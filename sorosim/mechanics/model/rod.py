@@ -25,7 +25,7 @@ from sorosim.mechanics.model.discs import Discs
 from sorosim.mechanics.model.material import Material
 from sorosim.mechanics.model.profile import Constant
 from sorosim.mechanics.model.quadrature import MAX_N_GAUSS, check_n_gauss, default_n_gauss, gauss_panels
-from sorosim.mechanics.model.section import Section
+from sorosim.mechanics.model.section import Section, SectionProperties
 
 Array = NDArray[Any]
 
@@ -83,7 +83,10 @@ class Division(Declared, title="Rods"):
     handles = (Handle(length=X, carried=True),)
 
     def validate(self) -> None:
-        for name, part in ((f"section.{self.section.kind}", self.section), ("reference", self.reference)):
+        parts: list[tuple[str, Any]] = [("reference", self.reference)]
+        if self.section.needs_length:  # else it was checked when it was made
+            parts.insert(0, (f"section.{self.section.kind}", self.section))
+        for name, part in parts:
             try:
                 part.check(self.length)
             except ModelError as error:
@@ -166,14 +169,28 @@ class Division(Declared, title="Rods"):
         out: Array = _basis(self.strain, 1.0, np.dtype(complex), (s + 1e-30j).tobytes()).imag / 1e-30
         return out * np.where(self.strain.rows < 3, self.length**-2, 1.0 / self.length)[None, :, None]
 
+    def _integrals(self, X: ArrayLike) -> SectionProperties:
+        """Area integrals of the section at arclengths X (n_X,); the last ones are kept for who asks next."""
+        places = np.asarray(X)
+        at = places.dtype.char, places.shape, places.tobytes()
+        if (found := self._kept.get(at)) is None:
+            found = self.section.properties(X, self.length)
+            self._kept.clear()
+            self._kept[at] = found
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Any, SectionProperties]:
+        return {}
+
     def line_inertia(self, X: ArrayLike) -> Array:
         """Diagonal of the inertia per length (n_X, 6): rho (Jp, Iy, Iz, A, A, A) [kg m; kg/m]."""
-        a = self.section.properties(X, self.length)
+        a = self._integrals(X)
         return self.material.density * np.stack([a.Jp, a.Iy, a.Iz, a.A, a.A, a.A], axis=-1)
 
     def line_stiffness(self, X: ArrayLike) -> Array:
         """Diagonal of the stiffness (n_X, 6) of equilibria: G Jt, E Iy, E Iz, E A, ky G A, kz G A [N m^2; N]."""
-        a, relaxation = self.section.properties(X, self.length), self.material.relaxation
+        a, relaxation = self._integrals(X), self.material.relaxation
         ratio = 1.0 if relaxation is None else relaxation.equilibrium_ratio
         E, G = ratio * self.material.young, ratio * self.material.shear_modulus
         return np.stack([G * a.Jt, E * a.Iy, E * a.Iz, E * a.A, G * a.ky * a.A, G * a.kz * a.A], axis=-1)
@@ -190,7 +207,7 @@ class Division(Declared, title="Rods"):
 
     def line_damping(self, X: ArrayLike) -> Array:
         """Diagonal of the damping (n_X, 6): viscosity (Jt, 3 Iy, 3 Iz, 3 A, ky A, kz A), and stiffness-proportional."""
-        a = self.section.properties(X, self.length)
+        a = self._integrals(X)
         viscous = np.stack([a.Jt, 3.0 * a.Iy, 3.0 * a.Iz, 3.0 * a.A, a.ky * a.A, a.kz * a.A], axis=-1)
         return self.material.damping * viscous + self.material.stiffness_damping * self.line_stiffness(X)
 
@@ -225,10 +242,10 @@ class Division(Declared, title="Rods"):
     @cached_property
     def matrices(self) -> tuple[Array, Array]:
         """Stiffness and damping (n, n): quadrature of P^T diag P."""
-        X, w, is_gauss = self.gauss_points()
-        X, w = X[is_gauss], w[is_gauss]
-        P = np.swapaxes(self.basis(X), 0, 1).reshape(self.strain.count, 6 * len(X))
-        K, D = ((P * (w[:, None] * line).ravel()) @ P.T for line in (self.line_stiffness(X), self.line_damping(X)))
+        X, w, own = self.gauss_points()
+        P = np.swapaxes(self.basis(X[own]), 0, 1).reshape(self.strain.count, 6 * np.count_nonzero(own))
+        lines = self.line_stiffness(X)[own], self.line_damping(X)[own]
+        K, D = ((P * (w[own, None] * line).ravel()) @ P.T for line in lines)
         return 0.5 * (K + K.T), 0.5 * (D + D.T)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,6 +127,21 @@ class Controls:
             if not low < high:
                 raise InputError(f"bounds.{name}", "a range", f"{low:g} to {high:g}")
             self.all[name] = Control(one, low, high, float(values[0]))
+
+    def suit(self, robot: Robot) -> bool:
+        """Whether a robot has the same coordinates and inputs, and the same motion in its file."""
+        mine, runs = self._robot, robot.description.simulate
+        names = (mine.coordinate_names, mine.actuator_names) == (robot.coordinate_names, robot.actuator_names)
+        known = mine.description.simulate
+        return names and runs.keys() == known.keys() and all(runs[key] is one for key, one in known.items())
+
+    def of(self, robot: Robot) -> Controls:
+        """The same ranges for a robot with other numbers."""
+        other = copy(self)
+        other._robot = robot
+        named = bool(robot.description.outputs)
+        other.outputs = robot.outputs if named else LinkFrames(robot.description, robot.engine, [self.tip])
+        return other
 
     def _jacobians_of_ends(self) -> Array:
         """Body Jacobians (n_links, 6, ndof) of the ends of links in the initial state."""

@@ -58,7 +58,7 @@ class RobotText:
     path : Path
         The file; it need not be there yet.
     take : callable
-        Takes the robot that a text describes.
+        Takes the robot that a text describes; or, `passing`, one that another soon follows.
     say : callable
         Tells all pages something: a dict that JSON can say.
     set : mapping, optional
@@ -75,7 +75,7 @@ class RobotText:
     """
 
     def __init__(
-        self, path: Path, take: Callable[[Robot], None], say: Callable[[dict[str, Any]], None],
+        self, path: Path, take: Callable[..., None], say: Callable[[dict[str, Any]], None],
         set: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self.path, self._take, self._say, self._set = path, take, say, set
@@ -312,9 +312,9 @@ class RobotText:
                 for one in additions(self.data, block, beside)]  # fmt: skip
 
     def slide(self, values: Mapping[str, Any]) -> None:
-        """Show the robot with other values of numbers by their paths, without a change of the text."""
+        """Show the robot with other values of numbers by their paths, for a moment: the text does not change."""
         if (robot := self.robot) is not None:
-            self._take(with_values(robot, values) if values else robot)
+            self._take(with_values(robot, values) if values else robot, passing=bool(values))
 
     @property
     def robot(self) -> Robot | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -116,3 +118,15 @@ class Recording:
         free = (name for name in names if name not in self._robot.description.loads)
         for name, pull in zip(free, self._pulls, strict=False):
             yield name, pull.load()
+
+
+def free_file(path: str | Path | None, name: str) -> Path:
+    """A file to write, numbered where there is one; None: by the name of the robot."""
+    first = Path(path) if path is not None else Path(f"{file_stem(name)}_live.h5")
+    names = (first.with_stem(f"{first.stem}{k}") for k in range(2, 10_000))
+    return first if not first.exists() else next(one for one in names if not one.exists())
+
+
+def file_stem(name: str) -> str:
+    """The name of a robot as that of a file, with underscores for spaces and what no file system or shell likes."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"

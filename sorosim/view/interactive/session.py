@@ -6,7 +6,6 @@ thread works off between steps; so they may come from any thread.
 
 from __future__ import annotations
 
-import re
 import tempfile
 import threading
 import time
@@ -35,7 +34,7 @@ from sorosim.mechanics.robot import Robot, check_robot
 from sorosim.view.interactive.controls import Controls, control_law, extent
 from sorosim.view.interactive.observing import Observing
 from sorosim.view.interactive.pull import Pull
-from sorosim.view.interactive.recording import Recording, pull_load
+from sorosim.view.interactive.recording import Recording, free_file, pull_load
 from sorosim.view.interactive.state import LiveState
 from sorosim.view.viz.motion import motion_of
 from sorosim.view.viz.options import FORCES
@@ -105,7 +104,7 @@ class Session:
         self._compiling = ""
         self._spent: Array = np.zeros(3)  # s of a step, on the average: of its controller, its observer, all of it
         self._thread: threading.Thread | None = None
-        self._stopping = threading.Event()
+        self._stopping, self._hurried = threading.Event(), threading.Event()  # the latter ends the wait for a frame
         self._published = threading.Condition()
         with noting_files() as files:  # of tables that inputs are taken from
             self._take(check_robot(robot))
@@ -129,9 +128,10 @@ class Session:
 
         self._inbox.put(change)
 
-    def take(self, robot: Robot) -> None:
-        """Go on with another robot: from where it is, if it has the same coordinates."""
-        self._inbox.put(lambda: self._change_robot(check_robot(robot)))
+    def take(self, robot: Robot, *, passing: bool = False) -> None:
+        """Go on with another robot: from where it is, if it has the same coordinates; `passing`, soon with a third."""
+        self._inbox.put(lambda: self._change_robot(check_robot(robot), passing))
+        self._hurried.set()
 
     def nudge(self, index: int, part: float) -> None:
         """Change the control of an index by a part of its range, within the range."""
@@ -259,6 +259,7 @@ class Session:
     def stop(self) -> None:
         """End the thread; what is recorded is written."""
         self._stopping.set()
+        self._hurried.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -298,7 +299,8 @@ class Session:
                 traceback.print_exception(error)
                 self._halt(error)
             before = now
-            self._stopping.wait(max(0.1 * FRAME_TIME, FRAME_TIME - (time.perf_counter() - now)))
+            self._hurried.wait(max(0.1 * FRAME_TIME, FRAME_TIME - (time.perf_counter() - now)))
+            self._hurried.clear()
 
     def _rehearse(self) -> None:
         """Do in a session beside this one, on the same robot, what a user may, so that he waits for no compilation."""
@@ -533,17 +535,20 @@ class Session:
 
     def _save(self, result: Any) -> None:
         self._n_written += 1
-        path = Path(self._out) if self._out is not None else Path(f"{file_stem(self.robot.name)}_live.h5")
-        names = (path.with_stem(f"{path.stem}{k}") for k in range(2, 10_000))
-        free = path if not path.exists() else next(name for name in names if not name.exists())
-        result.save(free)
+        result.save(free := free_file(self._out, self.robot.name))
         self._say(f"written: {free}")
 
     def _say(self, text: str) -> None:
         self._note = text, time.monotonic()
 
-    def _change_robot(self, robot: Robot) -> None:
+    def _change_robot(self, robot: Robot, passing: bool = False) -> None:
         """Go on with another robot."""
+        # ranges of sliders stay where it passes, and in statics no motion is prepared
+        if passing and self._mode == STATICS and self._observing is None and self.controls.suit(robot):
+            self.robot, self._pull, self.controls = robot, Pull(robot), self.controls.of(robot)
+            self._gravity, self._stale = np.array(robot.description.gravity), True
+            self._generation += 1
+            return
         try:
             alike = robot.coordinate_names == self.robot.coordinate_names
             self._take(robot, *((self._now.q, self._now.qd) if alike else ()))
@@ -593,8 +598,3 @@ class Session:
             self.state = state
             self._published.notify_all()
         return state
-
-
-def file_stem(name: str) -> str:
-    """The name of a robot as that of a file, with underscores for spaces and what no file system or shell likes."""
-    return re.sub(r"[^\w.-]+", "_", name).strip("._") or "robot"

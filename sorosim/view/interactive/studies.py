@@ -38,7 +38,8 @@ from sorosim.studies.sweeps.driver import sweep
 from sorosim.studies.sweeps.result import SweepResult
 from sorosim.studies.sweeps.task import prescribed
 from sorosim.view.interactive.playback import Playback
-from sorosim.view.interactive.session import SLIDERS, Session, file_stem
+from sorosim.view.interactive.recording import file_stem
+from sorosim.view.interactive.session import SLIDERS, Session
 from sorosim.view.viz.motion import Motion
 from sorosim.view.viz.movie import movie
 

@@ -7,7 +7,7 @@ So the triangles never change with q, and a new picture is one look of the engin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -196,6 +196,19 @@ def _placed(g: Array, points: Array) -> Array:
     return np.asarray(np.einsum("kij,kj->ki", g[:, :3, :3], points) + g[:, :3, 3])
 
 
+class _Block(NamedTuple):
+    """Points and triangles of something at n stations, which are counted from 0, as are the points."""
+
+    station: IntArray
+    local: Array
+    normal: Array
+    growth: Array
+    half_width: Array
+    grid: IntArray
+    faces: IntArray
+    ring: IntArray  # (n, n_around) points around it
+
+
 class _Builder:
     """Collects stations, and points that are fixed in them."""
 
@@ -216,6 +229,27 @@ class _Builder:
         start = self.parts[-1].points.stop if self.parts else 0
         self.parts.append(Part(kind, name, slice(start, self.size), np.concatenate(self._faces), *more))
         self._faces = []
+
+    def block(self, ring: IntArray) -> _Block:
+        """What was added, with indices of the points around it."""
+        return _Block(
+            np.concatenate(self.station), np.concatenate(self.local), np.concatenate(self.normal),
+            np.concatenate(self.growth), np.concatenate(self.half_width), np.concatenate(self.grid),
+            np.concatenate(self._faces), ring,
+        )  # fmt: skip
+
+    def add(self, block: _Block, stations: IntArray) -> IntArray:
+        """Add a block at stations (n,); returns the indices of the points around it (n, n_around)."""
+        self.station.append(stations[block.station])
+        self.local.append(block.local)
+        self.normal.append(block.normal)
+        self.growth.append(block.growth)
+        self.half_width.append(block.half_width)
+        self.grid.append(block.grid + self.size)
+        self._faces.append(block.faces + self.size)
+        ring = block.ring + self.size
+        self.size += len(block.local)
+        return ring
 
     def stations(self, link: str, s: ArrayLike) -> IntArray:
         """Indices (n,) of the stations at s (n,) of a link; those that are not there yet are added."""
@@ -354,6 +388,21 @@ def _between(lines: list[Array]) -> IntArray:
     return np.where(turn[:, None] > 0.0, corners, corners[:, ::-1]).astype(np.int64)
 
 
+@lru_cache(maxsize=128)
+def _tube(shape: tuple[int, ...], outer: bytes, holes: tuple[bytes, ...]) -> _Block:
+    """A closed tube through outlines, arrays of a shape (n, n_around, 2): rods are often alike, or drawn again."""
+    around, *inside = (np.frombuffer(one).reshape(shape) for one in (outer, *holes))
+    growth, half_width = _growth(around)
+    build, rows = _Builder(), np.arange(shape[0])
+    ring = _add_tube(build, rows, around, True, growth, half_width)
+    for inner in inside:
+        _add_tube(build, rows, inner, False, np.zeros_like(growth), half_width)
+    for k, tip in ((0, False), (-1, True)) if shape[1] >= CAPPED else ():
+        cut = [inner[k] for inner in inside]
+        _add_cap(build, int(rows[k]), around[k], cut, tip, growth, float(half_width[k]))
+    return build.block(ring)
+
+
 def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int) -> tuple[IntArray, IntArray]:
     """Add a rod as closed tubes between the jumps of its section; returns the tables of its stations and rings."""
     lines: list[IntArray] = []
@@ -364,14 +413,9 @@ def _add_rod(build: _Builder, layout: LinkLayout, n_stations: int, n_around: int
         stations = np.concatenate([piece[0] for piece in pending])
         outer = np.concatenate([piece[1] for piece in pending])
         holes = [np.concatenate(parts) for parts in zip(*(piece[2] for piece in pending), strict=True)]
-        growth, half_width = _growth(outer)
         lines.append(stations)
-        rings.append(_add_tube(build, stations, outer, True, growth, half_width))
-        for inner in holes:
-            _add_tube(build, stations, inner, False, np.zeros_like(growth), half_width)
-        for k, tip in ((0, False), (-1, True)) if n_around >= CAPPED else ():
-            cut = [inner[k] for inner in holes]
-            _add_cap(build, int(stations[k]), outer[k], cut, tip, growth, float(half_width[k]))
+        block = _tube(outer.shape, outer.tobytes(), tuple(inner.tobytes() for inner in holes))
+        rings.append(build.add(block, stations))
         pending.clear()
 
     length = float(layout.X[-1])

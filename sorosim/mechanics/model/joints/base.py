@@ -278,9 +278,8 @@ class Joint(Declared):
     def __new__(cls, kind_: str = "", **given: object) -> Any:
         if cls is not Joint:
             return super().__new__(cls)
-        known = JOINTS.names()
-        if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in known:
-            raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), known))
+        if not isinstance(kind_ or "fixed", str) or (kind_ or "fixed") not in JOINTS:
+            raise ModelError("joint", "a kind of joint", shown(kind_), nearest(str(kind_), JOINTS.names()))
         found = JOINTS.get(kind_ or "fixed")
         declared = found.declaration()
         for name in given:
@@ -468,7 +467,8 @@ def through_key() -> Any:
 
 def turning(axis: Any, through: Any = (0.0, 0.0, 0.0)) -> Array:
     """Unit twist (6,) of turning about an axis that passes a point."""
-    return np.concatenate([np.array(axis), np.cross(through, np.array(axis))])
+    (x, y, z), (a, b, c) = through, axis
+    return np.array([a, b, c, y * c - z * b, z * a - x * c, x * b - y * a])
 
 
 def is_turn(twist: Array) -> bool:
@@ -505,6 +505,9 @@ class SomeJoints:
     what = JOINTS.what
     get, name_of = JOINTS.get, JOINTS.name_of
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in JOINTS and self.chosen(name, JOINTS.get(name))
+
     def names(self) -> list[str]:
         return [name for name in JOINTS.names() if self.chosen(name, JOINTS.get(name))]
 
@@ -540,8 +543,9 @@ class JointType(OneOf):
         if isinstance(value, Mapping) and "fixed" in value:
             return at.fail("the word fixed alone", shown(value))
         if isinstance(value, Mapping):
-            names = self.registry.names()
-            return OneOf(cast(Any, SomeJoints(lambda name, _: name != "fixed" and name in names))).read(value, at)
+            return OneOf(cast(Any, SomeJoints(lambda name, _: name != "fixed" and name in self.registry))).read(
+                value, at
+            )
         return super().read(value, at)
 
     def write(self, value: Any, writer: Writer) -> Any:
