@@ -11,7 +11,7 @@ from typing import Any
 from sorosim.base.problems import Path, at_path
 from sorosim.files.expand import Expanded, expand
 from sorosim.files.nodes import Node, nodes_of, plain
-from sorosim.files.parameters import escaped
+from sorosim.files.parameters import defined_at, escaped
 from sorosim.files.yaml_reader import read_text
 from sorosim.files.yaml_writer import as_written, to_yaml
 
@@ -58,8 +58,9 @@ class Document:
         return expand(self.root, self.file, None)
 
     def written(self, path: str) -> Path | None:
-        """Where its own text says what stands at a path of the expanded data, or would; None: another file does.
+        """Where its own text says what stands at a path of the expanded data, or would: in a parameter, where it is one.
 
+        None: another file does, or each part that is made of a prefab.
         `path` has dots, [i] for entries of lists, and * for the only key of a mapping; names of materials are followed.
         """
         data = self.expanded.data
@@ -81,7 +82,10 @@ class Document:
         if isinstance(here, dict) and len(here) == 1:  # a basis with its order
             out = (*out, *here)
         place = self.expanded.places.place(out)
-        return place.path if place.file == self.file else None
+        if place.file != self.file:
+            return None
+        found, why = defined_at(place.path, plain(self.root)[0])
+        return None if why else found
 
 
 def document_of(

@@ -15,7 +15,7 @@ from sorosim.base.declare.composite import Flat, OfPlugIn, PartsOrKeys
 from sorosim.base.errors import SorosimError
 from sorosim.base.problems import Path, at_path
 from sorosim.base.units.quantity import quantity
-from sorosim.files.parameters import MAX_CHAIN
+from sorosim.files.parameters import defined_at
 from sorosim.files.robot_file import RobotFile
 from sorosim.mechanics.model.link import WORLD, Link
 from sorosim.mechanics.model.pose import PlaceOnRod, PlaceType, Pose, PoseType
@@ -382,7 +382,6 @@ def _in_section(hole: Mapping[str, Any]) -> Array:
 
 # -- what the file says of them ----------------------------------------------------------------------------------------
 
-_ALONE = re.compile(r"\s*\$(?:\{(\w+)\}|(\w+))\s*")
 _WRITTEN = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 _PARTS = (1.0, 2.0, 5.0, 10.0)
 DIGITS = 10  # of a number that is written
@@ -421,18 +420,10 @@ def written_at(robot: Robot, number: Number, data: Any, file: str) -> Written:
     place = robot.description.document.expanded.places.place(number.path)
     if place.file != file:
         return Written(place.path, why=f"it is not of {file}, but of {place.file or 'Python'}")
-    path, dimension = place.path, getattr(number.type, "dimension", "length")
-    for _ in range(MAX_CHAIN):
-        raw = at_path(data, path)
-        found = _ALONE.fullmatch(raw) if isinstance(raw, str) else None
-        if found is None:
-            return _as_written(path, raw, dimension)
-        name = found[1] or found[2]
-        own = at_path(data, (*path[:2], "parameters")) if path[0] == "prefabs" else None
-        if isinstance(own, Mapping) and name in own:
-            return Written(path, why=f"it is ${name}, which each part made of the prefab may say")
-        path = ("parameters", name)
-    return Written(path, why="its parameters need each other")
+    path, why = defined_at(place.path, data)
+    if why:
+        return Written(path, why=why)
+    return _as_written(path, at_path(data, path), getattr(number.type, "dimension", "length"))
 
 
 def _as_written(path: Path, raw: Any, dimension: str) -> Written:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 
 from sorosim.base.errors import nearest
-from sorosim.base.problems import shown
+from sorosim.base.problems import Path, at_path, shown
 from sorosim.base.signals.parser import MAX_TEXT
 from sorosim.base.units.seeded import Seeded, SeededText
 from sorosim.files.nodes import Mistakes, Node
@@ -23,6 +23,24 @@ NAME = r"[^\W\d]\w*"
 _REFERENCE = re.compile(rf"\$(?:(?P<dollar>\$)|\{{(?P<braced>[^{{}}]*)\}}|(?P<bare>{NAME}))")
 _ALONE = re.compile(rf"\s*\$(?:\{{({NAME})\}}|({NAME}))\s*")
 _WORD_BEFORE, _WORD_AFTER = re.compile(rf"(?:{NAME})\Z"), re.compile(r"[\w-]")
+
+
+def defined_at(path: Path, data: object) -> tuple[Path, str]:
+    """Where a value is defined that a file's data have at a path: of one that is `$name` alone, where that is.
+
+    Also why it cannot be changed there, in words; "" if it can.
+    """
+    for _ in range(MAX_CHAIN):
+        raw = at_path(data, path)
+        found = _ALONE.fullmatch(raw) if isinstance(raw, str) else None
+        if found is None:
+            return path, ""
+        name = found[1] or found[2]
+        own = at_path(data, (*path[:2], "parameters")) if path[0] == "prefabs" else None
+        if isinstance(own, Mapping) and name in own:
+            return path, f"it is ${name}, which each part made of the prefab may say"
+        path = ("parameters", name)
+    return path, "its parameters need each other"
 
 
 class ParameterScope:

@@ -176,3 +176,50 @@ def test_a_change_of_what_another_file_says_is_none_of_the_text():
     (finding,) = [one for one in examine(made) if one.where == "simulate.dt_out"]
     assert made.description.document.written(finding.change[0]) is None
     assert made.description.document.written("links.arm.rod.*") is None
+
+
+def test_the_change_of_a_number_that_is_a_parameter_changes_the_parameter():
+    text = load("arm", {"materials.rubber.density": 1.1}).description.document.text
+    given = text.replace('"density": 1.1', '"density": $light').replace(
+        ' "links":', ' "parameters": {"light": $rho, "rho": 1.1 kg/m^3},\n "links":'
+    )
+    assert given.count("$light") == 1
+    made = load_text(given, "robot.yaml")
+    (finding,) = [one for one in examine(made) if "density 1.1 " in one.what]
+    path, value = finding.change
+    at = made.description.document.written(path)
+    assert at == ("parameters", "rho")
+    better = set_value(given, at, value_of(value)).applied(given)
+    assert '"density": $light' in better
+    assert [one for one in examine(load_text(better, "robot.yaml")) if "density 1.1 " in one.what] == []
+
+
+def test_a_number_that_each_part_of_a_prefab_says_has_no_change():
+    text = """\
+sorosim: 1
+name: arms
+materials:
+  rubber: {young: 1 MPa, poisson: 0.5, density: 1000 kg/m^3, damping: 1 kPa*s}
+prefabs:
+  arm:
+    parameters: {points: 5}
+    links:
+      rod:
+        rod:
+          length: 30 cm
+          section: {circle: {radius: 1 cm}}
+          material: rubber
+          quadrature: $points
+          strain: {bending: 3}
+parts: {left: {prefab: arm}}
+"""
+    made = load_text(text, "robot.yaml")
+    assert made.description.document.written("links.left_rod.rod.quadrature") is None
+    assert made.description.document.written("links.left_rod.rod.length") == (
+        "prefabs",
+        "arm",
+        "links",
+        "rod",
+        "rod",
+        "length",
+    )
