@@ -58,7 +58,7 @@ class Document:
         return expand(self.root, self.file, None)
 
     def written(self, path: str) -> Path | None:
-        """Where its own text says what stands at a path of the expanded data, or would: in a parameter, where it is one.
+        """Where its own text says what stands at a path of the expanded data, or would; of a parameter, where that is.
 
         None: another file does, or each part that is made of a prefab.
         `path` has dots, [i] for entries of lists, and * for the only key of a mapping; names of materials are followed.
