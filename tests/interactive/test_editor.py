@@ -353,3 +353,22 @@ def test_a_file_with_mistakes_opens_when_asked(tmp_path):
         assert live.session.robot.ndof == 0
     with pytest.raises(InputError, match="the path of a YAML file"):
         sorosim.live("pendulum", port=0, block=False, edit=True)
+
+
+def test_the_doctor_gives_way_to_a_newer_text(text, monkeypatch):
+    text.read(0, TEXT)
+    text._examine(0)
+    assert text.said[-1]["version"] == 0
+    n, seen = len(text.said), []
+
+    def examine(robot, progress):
+        for k in range(3):
+            progress("check", k + 1, 3)
+            seen.append(k)
+            text.push(text.version, [typed(text, 0, "#")])
+        return []
+
+    monkeypatch.setattr("sorosim.view.interactive.editor.examine", examine)
+    text._examine(0)
+    assert seen == [0]
+    assert [one for one in text.said[n:] if "findings" in one] == []

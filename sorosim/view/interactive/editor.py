@@ -50,6 +50,10 @@ class Mistake(NamedTuple):
     words: str
 
 
+class _Changed(Exception):
+    """The text is another one than that which the doctor looks at."""
+
+
 class RobotText:
     """The text of a robot's file, which several pages change.
 
@@ -382,8 +386,15 @@ class RobotText:
     def _examine(self, version: int) -> None:
         robot = self._robot
         assert robot is not None
+
+        def go_on(*_: object) -> None:
+            if self.version != version or self._stopping:
+                raise _Changed
+
         try:
-            found = examine(robot)
+            found = examine(robot, progress=go_on)
+        except _Changed:  # it is read first
+            return
         except SorosimError as error:
             found = [Finding(WRONG, "", str(error))]
         rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy,
