@@ -80,6 +80,12 @@ def put(text: str, path: Path, key: str | int, value: Any, before: str | int | N
     return _checked(text, source.put(spot, key, value, before), _at(path, expected))
 
 
+def exchange(text: str, path: Path, key: str, value: Any) -> str:
+    """The text with another entry in the place of the one at a path, under another key of the same mapping."""
+    both = put(text, path[:-1], key, value, path[-1]).applied(text)
+    return remove(both, path).applied(both)
+
+
 def remove(text: str, path: Path) -> Edit:
     """Take out what is at a path; comments above it stay."""
     source = _Source(text)

@@ -108,6 +108,7 @@ tree.onSelect = (path, tell) => {
   if (tell) text.show(path);
   link.ask("select", { path }).catch(() => {});
 };
+form.onBlock = (block) => tree.later([block]);
 text.onCursor = (path) => path.length && tree.select(path);
 text.onChange = () => mark(false);
 const mark = (now) => {

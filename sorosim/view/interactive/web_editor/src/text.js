@@ -147,12 +147,8 @@ export class Text {
   }
 
   node(path) {
-    let entries = this.outline, found = null;
-    for (const key of path) {
-      found = entries.find((one) => one[0] === key);
-      if (!found) return null;
-      entries = found[5];
-    }
+    let found = ["", "map", "", 0, 0, this.outline];
+    for (const key of path) if (!(found = found[5].find((one) => one[0] === key))) return null;
     return found;
   }
 
@@ -165,10 +161,6 @@ export class Text {
     if (!found) return;
     const from = this.now(found[3]);
     this.view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
-  }
-
-  raw(node) {
-    return this.state.sliceDoc(this.now(node[3]), this.now(node[4]));
   }
 
   // -- completion and help
@@ -224,7 +216,7 @@ export class Text {
 
   help(position) {
     const path = this.pathAt(position), node = this.node(path);
-    if (!node) return null;
+    if (!node || !path.length) return null;
     const forms = this.schema.at(path), words = meaning(forms), of = unit(forms);
     if (!words) return null;
     return {
