@@ -1,6 +1,6 @@
 // Forms of parts, made of the declarations: a field for each key, with its unit, bounds and meaning.
 import { make } from "./dom.js";
-import { meaning, unit } from "./schema.js";
+import { keysOf, meaning, unit } from "./schema.js";
 import { BLOCKS, isBlock } from "./tree.js";
 
 const SHAPES = { text: "value", list: "list", map: "keys" };
@@ -93,7 +93,7 @@ export class Form {
     if (forms.some((one) => one.type === "boolean") && /^(true|false)$/i.test(value))
       return this.label(path, forms, make("input", { type: "checkbox", checked: /true/i.test(value), "data-at": at, "aria-label": name, onchange: (event) => set(String(event.target.checked)) }));
     if (choice && !free && choice.enum.map(String).includes(value))
-      return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...choice.enum.map((one) => make("option", { value: String(one), selected: String(one) === value }, String(one)))));
+      return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...[...choice.enum.map(String), ...this.parameters(path)].map((one) => make("option", { value: one, selected: one === value }, one))));
     const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : choice ? this.listOf(path.join("-"), choice.enum) : null });
     input.defaultValue = value;
     input.addEventListener("change", () => {
@@ -198,13 +198,21 @@ export class Form {
     return select;
   }
 
+  // parameters of the file, as they stand in the place of a value
+  parameters(path) {
+    return path[0] === "prefabs" ? [] : this.text.names("parameters").filter((name) => path[0] !== "parameters" || name !== path[1]).map((name) => `$${name}`);
+  }
+
   // a value, a list or keys, where the format has more than one of them, or a parameter in their place
   shapeChoice(path, node, forms) {
     const now = SHAPES[node[1]], known = this.schema.shapes(forms);
-    const options = [...new Set([now, ...known]), ...(path[0] === "parameters" || now === "value" ? [] : this.text.names("parameters").map((name) => `$${name}`))];
+    const options = [...new Set([now, ...known]), ...(now === "value" ? [] : this.parameters(path))];
     if (options.length < 2) return null;
     const select = make("select", { className: "shape", "data-at": JSON.stringify(path), "data-role": "shape", "aria-label": `${path.join(" ")}, form`, title: "What stands here" }, ...options.map((name) => make("option", { value: name, selected: name === now }, name)));
-    select.addEventListener("change", () => this.change("set", path, { yaml: this.become(node, select.value, forms) }));
+    select.addEventListener("change", () => {
+      if (path.length === 1 && select.value === "keys") this.onBlock(path[0]);
+      this.change("set", path, { yaml: this.become(node, select.value, forms) });
+    });
     return select;
   }
 
@@ -216,7 +224,7 @@ export class Form {
     if (wanted === "list" && node[2] !== "" && fits(node)) return `[${Array(own[0].minItems ?? 1).fill(flow(node)).join(", ")}]`;
     if (wanted === "list" && node[1] === "map" && fits(node)) return `[${flow(node)}]`;
     if (node[1] === "list" && first && SHAPES[first[1]] === wanted) return flow(first);
-    return JSON.stringify(this.schema.example(own));
+    return JSON.stringify(this.schema.example(own, wanted));
   }
 
   group(path, forms, content) {
@@ -239,7 +247,8 @@ export class Form {
   }
 
   moreNames(path, forms) {
-    const input = make("input", { type: "text", className: "more", placeholder: "+ name", "data-at": JSON.stringify(path), "data-role": "name", "aria-label": `Add a name to ${path.join(" ")}` });
+    const block = keysOf(forms);
+    const input = make("input", { type: "text", className: "more", placeholder: "+ name", autocomplete: "off", list: block ? this.listOf(block) : null, "data-at": JSON.stringify(path), "data-role": "name", "aria-label": `Add a name to ${path.join(" ")}` });
     input.defaultValue = "";
     input.addEventListener("change", () => {
       const name = input.value.trim();

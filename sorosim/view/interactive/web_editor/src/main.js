@@ -33,6 +33,7 @@ theme();
 const schema = new Schema(await (await fetch("schema.json")).json());
 const link = new Link();
 const text = new Text($("text"), link, schema);
+schema.names = (block) => text.names(block);
 const tree = new Tree($("tree"), $("tree-bar"), text, say);
 const form = new Form($("form"), text, schema, say);
 const studies = new Studies($("studies"), link, say);

@@ -2,6 +2,7 @@
 export class Schema {
   constructor(root) {
     this.root = root;
+    this.names = () => []; // of parts of a block that the file has
   }
 
   // forms that a value may have: those of references and alternatives, parameters left out
@@ -70,17 +71,31 @@ export class Schema {
     return [...new Set(forms.flatMap((one) => (anything(one) ? ["value", "list", "keys"] : [shape(one)])))];
   }
 
-  // a value to begin with
-  example(forms) {
+  // an example whose names are those of parts that the file has
+  fitted(value, forms) {
+    const known = (block, name) => !this.names(block).length || this.names(block).includes(name.split(".")[0]) ? name : this.names(block).at(-1);
+    if (Array.isArray(value)) return value.map((one, i) => this.fitted(one, this.within(forms, i)));
+    if (value && typeof value === "object") {
+      const block = keysOf(forms);
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [block ? known(block, name) : name, this.fitted(one, this.within(forms, name))]));
+    }
+    const named = forms.find((one) => one["x-names"]);
+    return named && typeof value === "string" && value !== "world" ? known(named["x-names"], value) : value;
+  }
+
+  // a value to begin with; `wanted`: what it should be where it may be anything
+  example(forms, wanted = "value") {
     const first = forms.find((one) => one.examples?.length && (anything(one) || shape(one) === shapeOfValue(one.examples[0])));
-    if (first) return first.examples[0];
+    if (first) return this.fitted(first.examples[0], forms);
     const object = forms.find((one) => one.properties);
     if (object) {
       const names = [...(object.required ?? [])];
       for (const group of this.groups(object)) if (!group.some((keys) => keys.every((name) => names.includes(name)))) names.push(...group[0]);
       return Object.fromEntries(names.map((name) => [name, this.example(this.forms(object.properties[name]))]));
     }
-    const choice = forms.find((one) => one.enum);
+    if (forms.some(anything)) return { list: [], keys: {} }[wanted] ?? 0;
+    const named = forms.find((one) => one["x-names"]), choice = forms.find((one) => one.enum);
+    if (named) return this.names(named["x-names"]).at(-1) ?? "";
     if (choice) return choice.enum[0];
     const list = forms.find((one) => one.type === "array");
     if (list) return Array.from({ length: list.minItems ?? 0 }, (_, i) => this.example(this.within([list], i)));
@@ -89,6 +104,8 @@ export class Schema {
   }
 }
 
+// blocks whose parts name the keys of a mapping
+export const keysOf = (forms) => forms.map((one) => one.propertyNames?.["x-names"]).find(Boolean);
 const anything = (one) => !("type" in one || "enum" in one || "const" in one || "properties" in one);
 const shape = (one) => ({ object: "keys", array: "list" })[one.type] ?? "value";
 const shapeOfValue = (value) => (Array.isArray(value) ? "list" : typeof value === "object" ? "keys" : "value");

@@ -9,7 +9,7 @@ import { searchKeymap } from "@codemirror/search";
 import { ChangeSet, EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { meaning, unit } from "./schema.js";
+import { keysOf, meaning, unit } from "./schema.js";
 
 const colours = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--code-key)" },
@@ -192,6 +192,8 @@ export class Text {
     const options = [...this.schema.keys(forms)].map(([label, own]) => ({
       label, type: "property", detail: unit(own) ? `[${unit(own)}]` : "", info: meaning(own), apply: `${label}: `,
     }));
+    const block = keysOf(forms);
+    options.push(...(block ? this.names(block) : []).map((label) => ({ label, type: "variable", apply: `${label}: ` })));
     return options.length ? { from: word.from, options, validFor: /^[\w-]*$/ } : null;
   }
 
