@@ -72,7 +72,9 @@ export class Form {
 
   // a field, the choice of what may stand in its place, and the cross that removes it
   entry(path, node, forms, choice, open = false, may = false) {
-    return make("div", { className: "entry" }, choice, this.field(path, node, forms, open), path.length ? this.shapeChoice(path, node, forms) : null, may ? this.cross(path) : null);
+    const field = this.field(path, node, forms, open);
+    if (choice) field.querySelector(":scope > .name, :scope > summary").firstChild.replaceWith(choice); // in the place of its name
+    return make("div", { className: "entry" }, field, path.length ? this.shapeChoice(path, node, forms) : null, may ? this.cross(path) : null);
   }
 
   field(path, node, forms, open = false) {
@@ -178,7 +180,8 @@ export class Form {
 
   map(path, node, forms, open) {
     const keys = this.schema.keys(forms), there = new Set(node[5].map((one) => one[0]));
-    const entries = path.length ? node[5] : node[5].filter((one) => !isBlock(one));
+    const fixed = (name) => this.schema.within(forms, name).some((one) => "const" in one); // the version of the format
+    const entries = path.length ? node[5] : node[5].filter((one) => !isBlock(one) && !fixed(one[0]));
     const fields = entries.map((one) => {
       const inner = [...path, one[0]], rivals = this.schema.rivals(forms, one[0]);
       const alone = rivals.filter((name) => there.has(name)).length === 1;

@@ -44,7 +44,7 @@ export class Tree {
   show(outline) {
     const blocks = new Map(outline.map((one) => [one[0], one]));
     const listed = new Set([...BLOCKS, ...outline.filter(isBlock).map((one) => one[0])]);
-    const names = [...listed].map((block) => [block, this.isOfParts(block) ? (blocks.get(block)?.[5] ?? []).map((one) => [one[0], kindOf(one)]) : []]);
+    const names = [...listed].map((block) => [block, this.isOfParts(block) ? (blocks.get(block)?.[5] ?? []).map((one) => [one[0], kindOf(one, this.text.schema, block)]) : []]);
     if (key(names) === this.shown) return;
     this.shown = key(names);
     const open = new Set([...this.tree.querySelectorAll("sl-tree-item[expanded]")].map((one) => one.dataset.path));
@@ -161,7 +161,7 @@ export class Tree {
 }
 
 // what a part is, in a word
-function kindOf(node) {
-  const names = node[5].map((one) => one[0]);
-  return ["rod", "tubes", "body"].find((one) => names.includes(one)) ?? (node[1] === "map" && names.length ? String(names[0]) : node[2]);
+function kindOf(node, schema, block) {
+  const names = node[5].map((one) => one[0]), kinds = schema.isKind(schema.at([block, node[0]]));
+  return ["rod", "tubes", "body"].find((one) => names.includes(one)) ?? (kinds && names.length ? String(names[0]) : node[2]);
 }
