@@ -85,7 +85,7 @@ export class Form {
 
   label(path, forms, ...content) {
     const name = String(path[path.length - 1]), of = unit(forms);
-    return make("label", { className: "row", title: meaning(forms) }, make("span", { className: "name" }, name, of ? make("small", {}, ` ${of}`) : ""), ...content);
+    return make("label", { className: "row", title: meaning(forms) }, make("span", { className: "name" }, name.replaceAll("_", "_\u200b"), of ? make("small", {}, ` ${of}`) : ""), ...content);
   }
 
   scalar(path, node, forms) {
@@ -170,7 +170,7 @@ export class Form {
           input.defaultValue = input.value;
           this.change("set", [...path, i], { yaml: quoted(input.value) });
         });
-        return make("span", {}, input, this.slider([...path, i], value, this.schema.within(forms, i), input));
+        return make("span", { style: `min-width: ${Math.min(value.length + 4, 30)}ch` }, input, this.slider([...path, i], value, this.schema.within(forms, i), input));
       });
       return this.label(path, forms, make("span", { className: "vector" }, ...inputs), more, may ? this.cross([...path, items.length - 1]) : null);
     }

@@ -98,6 +98,7 @@ const pane = (id) => {
   for (const one of $("narrow").children) one.setAttribute("aria-selected", String(one.getAttribute("aria-controls") === id));
 };
 pane("parts");
+addEventListener("resize", () => tree.item(tree.path)?.scrollIntoView({ block: "nearest" }));
 
 tabs($("tabs"), { Properties: $("properties"), Studies: $("studies") }, (name) => {
   $("parts").dataset.tab = name.toLowerCase();
