@@ -182,19 +182,19 @@ class Person:
 
     def at(self, path, role):
         """The field at a path."""
+        return until(lambda: self.all(self.field(path, role)))[0]
+
+    @staticmethod
+    def field(path, role):
         at = json.dumps(list(path), separators=(",", ":"))
-        role = f"[data-role='{role}']" if role else ":not([data-role])"
-        found = until(lambda: self.all("#form [data-at]") and [one for one in self.all(f"#form {role}") if one.get_attribute("data-at") == at])
-        return found[0]
+        return f"#form [data-at='{at}']" + (f"[data-role='{role}']" if role else ":not([data-role])")
 
     def options(self, path, role):
         """What a choice offers; none where there is none."""
-        at = json.dumps(list(path), separators=(",", ":"))
         return self.driver.execute_script(
-            "return [...document.querySelectorAll(`#form select[data-role='${arguments[1]}']`)]"
-            ".filter((one) => one.dataset.at === arguments[0]).flatMap((one) => [...one.options].map((each) => each.value))",
-            at, role,
-        )  # fmt: skip
+            "return [...document.querySelector(arguments[0])?.options ?? []].map((one) => one.value)",
+            self.field(path, role),
+        )
 
     def choose(self, path, role, value):
         """Choose one of the options of a field."""

@@ -268,8 +268,9 @@ class RobotText:
     def edit(self, what: str, path: Place, **given: Any) -> list[tuple[int, int, str]]:
         """Changes of the newest text that an edit makes, with offsets as a browser counts them.
 
-        what: "set" (`yaml`), "put" and "exchange" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove", "rename" (`name`),
-        "move" (`before`), "copy" (`name`), or "numbers" (`values`: pairs of a path and what is set there).
+        what: "set" (`yaml`), "put" and "exchange" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove",
+        "rename" (`name`), "move" (`before`), "copy" (`name`), or "numbers" (`values`: pairs of a path and what is set
+        there).
         """
         text = self.text
         if what == "add":
