@@ -14,6 +14,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sorosim.base.declare import Boolean, Choice, Declared, Integer, Name, Quantity, Text, Type
 from sorosim.base.declare.base import INVALID, At, Define
+from sorosim.base.declare.types import keys_schema
 from sorosim.base.errors import InputError, ModelError, nearest
 from sorosim.base.methods import (
     JACOBIANS,
@@ -77,7 +78,7 @@ class ByName(Type):
             from sorosim.base.declare.types import SignalFile, SignalTable
 
             one = {"anyOf": [one, define(SignalTable), define(SignalFile)]}
-        return {"type": "object", "additionalProperties": one}
+        return {"type": "object", "additionalProperties": one, **keys_schema(self.name)}
 
     def within(self, part: str | int) -> Type | None:
         return self
@@ -106,7 +107,7 @@ class Start(Type):
 
 
 _SIGNAL = "a number, an expression of t, {times, values} or {csv}"
-_COORDINATE = Text("the name of a coordinate or a link")
+_COORDINATE = Text("the name of a coordinate or a link", "links")
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class SimulateOptions(RunOptions, title="Simulation"):
     """Default arguments of `sorosim.simulate` in the file of a robot."""
 
     u: Mapping[str, Any] | None = option(
-        ByName(Name(), _SIGNAL, True),
+        ByName(Name("actuators"), _SIGNAL, True),
         "Inputs by the names of actuators: a number, an expression of t, a table or a CSV file.",
         "{cable: 5 N*sin(2*t)}",
     )
@@ -275,7 +276,7 @@ class StaticsOptions(Declared, title="Statics"):
 
     _: KW_ONLY
     u: Mapping[str, Any] | None = option(
-        ByName(Name(), "a number or a quantity"), "Inputs by the names of actuators.", "{cable: 3 N}"
+        ByName(Name("actuators"), "a number or a quantity"), "Inputs by the names of actuators.", "{cable: 3 N}"
     )
     driven: Mapping[str, Any] | None = option(
         ByName(_COORDINATE, "a number or a quantity"),

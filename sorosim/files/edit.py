@@ -80,6 +80,12 @@ def put(text: str, path: Path, key: str | int, value: Any, before: str | int | N
     return _checked(text, source.put(spot, key, value, before), _at(path, expected))
 
 
+def exchange(text: str, path: Path, key: str, value: Any) -> str:
+    """The text with another entry in the place of the one at a path, under another key of the same mapping."""
+    renamed = rename_key(text, path, key).applied(text)
+    return set_value(renamed, (*path[:-1], key), value).applied(renamed)
+
+
 def remove(text: str, path: Path) -> Edit:
     """Take out what is at a path; comments above it stay."""
     source = _Source(text)
@@ -394,7 +400,9 @@ class _Source:
             at = self.end(spot.node, spot.key)
             return Change(at, at, self._after_colon(spot, value))
         start, end = int(spot.node.start_mark.index), self.end(spot.node, spot.key)
-        if spot.is_block and spot.key is not None:
+        alone = not spot.entries and not self.text[end : self.end_of_line(end)].strip()  # links: {}
+        begins = alone and len(spot.path) == 1 and isinstance(spot.node, yaml.CollectionNode) and value
+        if (spot.is_block or begins) and spot.key is not None:
             return Change(self.text.index(":", spot.key.end_mark.index) + 1, end, self._after_colon(spot, value))
         if spot.is_block and not spot.path:
             return Change(start, end, "\n".join(block_lines(value, 0, 0)))

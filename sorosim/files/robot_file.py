@@ -400,7 +400,7 @@ class RobotFile(Declared, title="The file"):
         "{tip: {imu: {link: arm}, rate: 200 Hz}}",
     )
     initial: Any = key(
-        MapOf(Initial(), Text("the name of a coordinate or a link")),
+        MapOf(Initial(), Text("the name of a coordinate or a link", "links")),
         "Where the robot starts: coordinates by name, poses of joints by link, shapes of rods by points. What is not "
         "named is zero, and rests.",
         "{'arm.bending_y[0]': 0.1, ball: {rotation: {axis: [0, 0, 1], angle: 30 deg}}}",

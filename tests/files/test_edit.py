@@ -9,7 +9,7 @@ import pytest
 from sorosim.base.errors import FileError, InputError, SorosimError
 from sorosim.files import bundled_robots, load_text
 from sorosim.files.bundled import bundled_file
-from sorosim.files.edit import Change, Edit, copy, move, put, remove, rename, rename_key, set_value
+from sorosim.files.edit import Change, Edit, copy, exchange, move, put, remove, rename, rename_key, set_value
 from sorosim.files.kinds import BLOCKS, add, additions
 from sorosim.files.yaml_reader import read_text
 
@@ -273,6 +273,23 @@ def test_parts_that_may_be_added_make_robots(name):
                 made.append((block, one.kind))
     assert len(made) >= 20
     assert len(refused) < 0.4 * len(made), refused
+
+
+def test_another_key_takes_the_place_of_one():
+    text = "body: {box: {size: [1, 2, 3]}, mass: 1}   # of steel\nkind:\n  # a ball\n  a: 1\n  b: 2\n"
+    new = exchange(text, ("body", "box"), "sphere", {"radius": "1 cm"})
+    assert new == text.replace("box: {size: [1, 2, 3]}", "sphere: {radius: 1 cm}")
+    assert exchange(text, ("kind", "a"), "c", 3) == text.replace("a: 1", "c: 3")
+    with pytest.raises(InputError, match="taken"):
+        exchange(text, ("kind", "a"), "b", 3)
+
+
+def test_a_block_that_was_empty_is_begun_on_lines_of_its_own():
+    text = "links: {}\nloads: {} # none\noutputs: []\n"
+    new = set_value(text, ("links", "a"), {"joint": "free"}).applied(text)
+    assert new == text.replace("links: {}", "links:\n  a: {joint: free}")
+    assert "loads: {b: 1} # none\n" in set_value(text, ("loads", "b"), 1).applied(text)
+    assert put(text, ("outputs",), 0, "a").applied(text).endswith("outputs:\n  - a\n")
 
 
 def test_from_nothing():

@@ -102,6 +102,9 @@ def test_edits_are_changes_that_a_browser_applies(text):
     ((start, end, new),) = added
     assert start == end
     assert "pull: {tendon: {rod: arm" in new
+    section = ("links", "arm", "rod", "section", "circle")
+    text.change("exchange", section, key="rectangle", yaml="{y: 1 cm, z: 2 cm}")
+    assert text.text == TEXT.replace("circle: {radius: 1 cm}", "rectangle: {y: 1 cm, z: 2 cm}")
     assert [one["kind"] for one in text.kinds("materials")] == ["material"]
     for call in (
         lambda: text.edit("draw", ()), lambda: text.kinds("simulate"), lambda: text.edit("add", ("loads",), kind="x"),

@@ -147,7 +147,7 @@ class Type:
        mistake and returns INVALID. What it returned once, it takes again.
     2. `write` gives back what a file says.
     3. `schema` is the JSON Schema of a value; ``x-unit`` is its unit in SI, ``x-names`` the block of whose parts it is
-       a name.
+       a name, or the keys of a mapping are (`propertyNames`).
     4. `names` are the keys of the owner's mapping that it takes; `take` reads them.
     """
 

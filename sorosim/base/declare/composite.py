@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sorosim.base.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Described, Key, Type, Writer
-from sorosim.base.declare.types import Name, Text, inexpressible, is_list
+from sorosim.base.declare.types import Name, Text, inexpressible, is_list, keys_schema
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import close, listed, shown
 from sorosim.base.registry import Registry, init_parameters, make, parameters_of
@@ -135,7 +135,7 @@ class MapOf(Type):
         return {name: self.type.write(entry, writer) for name, entry in value.items()}
 
     def schema(self, define: Define) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": self.type.schema(define)}
+        return {"type": "object", "additionalProperties": self.type.schema(define), **keys_schema(self.name)}
 
     def within(self, part: str | int) -> Type | None:
         return self.type if isinstance(part, str) else None

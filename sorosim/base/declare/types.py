@@ -196,9 +196,10 @@ class Given(Type):
 
 @dataclass(frozen=True)
 class Text(Type):
-    """A text that is not empty."""
+    """A text that is not empty; `block`: it names parts of that block, or begins with such a name."""
 
     what: str = "a text"
+    block: str = ""
 
     def check(self, value: object) -> str:
         if not isinstance(value, str) or not value.strip():
@@ -209,13 +210,21 @@ class Text(Type):
 
 @dataclass(frozen=True)
 class Name(Type):
-    """A name that may stand in paths and on a command line."""
+    """A name that may stand in paths and on a command line; `block`: it is one of a part of that block."""
+
+    block: str = ""
 
     def check(self, value: object) -> str:
         text = Text("a name").check(value)
         if len(text) > MAX_NAME or not re.fullmatch(r"\w[\w-]*", text):
             raise ModelError("", f"a name of at most {MAX_NAME} letters, digits, _ and -", shown(text))
         return text
+
+
+def keys_schema(name: Type) -> dict[str, Any]:
+    """What JSON Schema says of the names of a mapping, besides that they are texts."""
+    block = getattr(name, "block", "")
+    return {"propertyNames": {"x-names": block}} if block else {}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sorosim.base.arrays import Array
 from sorosim.base.complex_step import number_type
-from sorosim.base.declare import INVALID, At, Choice, MapOf, Part, Quantity, SignalVector, Vector, key
+from sorosim.base.declare import INVALID, At, Choice, MapOf, Name, Part, Quantity, SignalVector, Vector, key
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import shown
 from sorosim.base.signals import Signal, as_signal
@@ -119,7 +119,7 @@ class Fluid(DeclaredLoad, kind="fluid", title="Fluids"):
         default=None, without="against gravity",
     )  # fmt: skip
     links: Mapping[str, Immersed] | None = key(
-        _Immersions(Part(Immersed)),
+        _Immersions(Part(Immersed), Name("links")),
         "What is in it, by the names of links. Without it all links are, and their bodies have to have shapes.",
         "{arm: {}, knob: {drag: 0.4}}", default=None, without="all links",
     )  # fmt: skip

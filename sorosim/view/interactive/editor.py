@@ -272,8 +272,9 @@ class RobotText:
     def edit(self, what: str, path: Place, **given: Any) -> list[tuple[int, int, str]]:
         """Changes of the newest text that an edit makes, with offsets as a browser counts them.
 
-        what: "set" (`yaml`), "put" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove", "rename" (`name`),
-        "move" (`before`), "copy" (`name`), or "numbers" (`values`: pairs of a path and what is set there).
+        what: "set" (`yaml`), "put" and "exchange" (`key`, `yaml`), "add" (`kind`, `name`, `beside`), "remove",
+        "rename" (`name`), "move" (`before`), "copy" (`name`), or "numbers" (`values`: pairs of a path and what is set
+        there).
         """
         text = self.text
         if what == "add":
@@ -282,6 +283,9 @@ class RobotText:
             if not found or found[0].lacks:
                 raise InputError("add", "a kind that can be added", found[0].lacks if found else str(given["kind"]))
             new = add(text, str(path[0]), found[0], given.get("name", ""))
+            return [_as_utf16(text, *one) for one in smallest(text, new)]
+        if what == "exchange":
+            new = edits.exchange(text, path, given["key"], value_of(given["yaml"]))
             return [_as_utf16(text, *one) for one in smallest(text, new)]
         if what == "numbers":
             each = [edits.set_value(text, tuple(at), value_of(str(new))) for at, new in given["values"]]

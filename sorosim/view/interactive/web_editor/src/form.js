@@ -1,13 +1,15 @@
 // Forms of parts, made of the declarations: a field for each key, with its unit, bounds and meaning.
 import { make } from "./dom.js";
-import { meaning, unit } from "./schema.js";
+import { keysOf, meaning, unit } from "./schema.js";
+import { BLOCKS, isBlock } from "./tree.js";
 
+const SHAPES = { text: "value", list: "list", map: "keys" };
 const NUMBER = /^\s*(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$/;
 const bare = (text) => (/^'(?:[^']|'')*'$/.test(text) ? text.slice(1, -1).replaceAll("''", "'") : /^".*"$/s.test(text) ? JSON.parse(text) : text);
 
 export class Form {
   constructor(form, text, schema, say) {
-    Object.assign(this, { form, text, schema, say, path: [], sliding: false });
+    Object.assign(this, { form, text, schema, say, path: [], sliding: false, onBlock: () => {} });
     form.addEventListener("submit", (event) => event.preventDefault());
     this.lists = make("div");
   }
@@ -27,14 +29,13 @@ export class Form {
     const active = this.form.contains(document.activeElement) ? document.activeElement : null;
     const at = active && [active.dataset.at, active.selectionStart, active.dataset.role];
     if (active?.matches("input[type=text]") && active.value !== active.defaultValue) return; // somebody types
-    const node = this.text.node(path), shape = JSON.stringify([path, node && shapeOf(node)]);
+    const node = this.text.node(path), shape = JSON.stringify([path, node && shapeOf(node), this.text.names("parameters")]);
     if (shape === this.shape && this.update()) return;
     this.shape = shape;
     this.lists.replaceChildren();
-    if (!path.length) return this.form.replaceChildren();
     const forms = this.schema.at(path);
-    const head = make("h2", {}, path.join(" / ")), words = meaning(path.length > 1 ? this.words(path, node, forms) : forms);
-    this.form.replaceChildren(head, words ? make("p", { className: "meaning" }, words) : "", node ? this.field(path, node, forms, true) : this.nothing(path), this.lists);
+    const head = make("h2", {}, path.join(" / ") || "robot"), words = path.length ? meaning(path.length > 1 ? this.words(path, node, forms) : forms) : "";
+    this.form.replaceChildren(head, words ? make("p", { className: "meaning" }, words) : "", node ? this.entry(path, node, forms, null, true) : this.nothing(path), this.lists);
     if (at) {
       const same = [...this.form.querySelectorAll("[data-at]")].find((one) => one.dataset.at === at[0] && one.dataset.role === at[2]);
       same?.focus();
@@ -51,6 +52,7 @@ export class Form {
         if (one !== document.activeElement && (number < Number(one.min) || number > Number(one.max))) return false;
         one.value = number;
       } else if (one.type === "checkbox") one.checked = /true/i.test(value);
+      else if (!one.dataset.role && one.options && ![...one.options].some((each) => each.value === value)) return false;
       else if (!one.dataset.role && one.value !== value) one.value = one.defaultValue = value;
     }
     return true;
@@ -68,6 +70,13 @@ export class Form {
 
   // -- fields
 
+  // a field, the choice of what may stand in its place, and the cross that removes it
+  entry(path, node, forms, choice, open = false, may = false) {
+    const field = this.field(path, node, forms, open);
+    if (choice) field.querySelector(":scope > .name, :scope > summary").firstChild.replaceWith(choice); // in the place of its name
+    return make("div", { className: "entry" }, field, path.length ? this.shapeChoice(path, node, forms) : null, may ? this.cross(path) : null);
+  }
+
   field(path, node, forms, open = false) {
     if (node[1] === "map") return this.map(path, node, forms, open);
     if (node[1] === "list") return this.list(path, node, forms);
@@ -76,18 +85,18 @@ export class Form {
 
   label(path, forms, ...content) {
     const name = String(path[path.length - 1]), of = unit(forms);
-    return make("label", { className: "row", title: meaning(forms) }, make("span", { className: "name" }, name, of ? make("small", {}, ` ${of}`) : ""), ...content);
+    return make("label", { className: "row", title: meaning(forms) }, make("span", { className: "name" }, name.replaceAll("_", "_\u200b"), of ? make("small", {}, ` ${of}`) : ""), ...content);
   }
 
   scalar(path, node, forms) {
     const value = bare(node[2]), at = JSON.stringify(path), name = path.join(" ");
-    const choice = forms.find((one) => one.enum), names = forms.find((one) => one["x-names"])?.["x-names"];
+    const choice = forms.find((one) => one.enum), free = forms.some((one) => !one.enum && one.type === "string"), names = forms.find((one) => one["x-names"])?.["x-names"];
     const set = (yaml) => this.change("set", path, { yaml });
     if (forms.some((one) => one.type === "boolean") && /^(true|false)$/i.test(value))
       return this.label(path, forms, make("input", { type: "checkbox", checked: /true/i.test(value), "data-at": at, "aria-label": name, onchange: (event) => set(String(event.target.checked)) }));
-    if (choice && (choice.enum.includes(value) || choice.enum.map(String).includes(value)) && !forms.some((one) => one.type === "object"))
-      return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...choice.enum.map((one) => make("option", { value: String(one), selected: String(one) === value }, String(one)))));
-    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : null });
+    if (choice && !free && choice.enum.map(String).includes(value))
+      return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...[...choice.enum.map(String), ...this.parameters(path)].map((one) => make("option", { value: one, selected: one === value }, one))));
+    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : choice ? this.listOf(path.join("-"), choice.enum) : null });
     input.defaultValue = value;
     input.addEventListener("change", () => {
       input.defaultValue = input.value;
@@ -96,9 +105,9 @@ export class Form {
     return this.label(path, forms, input, this.slider(path, value, forms, input));
   }
 
-  listOf(block) {
+  listOf(block, words = [...this.text.names(block), ...(block === "links" ? ["world"] : [])]) {
     const id = `names-${block}`;
-    if (!this.lists.querySelector(`#${id}`)) this.lists.append(make("datalist", { id }, ...[...this.text.names(block), ...(block === "links" ? ["world"] : [])].map((value) => make("option", { value }))));
+    if (!this.lists.querySelector(`#${CSS.escape(id)}`)) this.lists.append(make("datalist", { id }, ...words.map((value) => make("option", { value }))));
     return id;
   }
 
@@ -148,6 +157,10 @@ export class Form {
 
   list(path, node, forms) {
     const items = node[5], fixed = forms.some((one) => one.maxItems || (one.items && ("x-unit" in one.items || [one.items.type].flat().includes("number"))));
+    const own = forms.filter((one) => one.type === "array"), least = Math.min(...own.map((one) => one.minItems ?? 0)), most = Math.max(...own.map((one) => one.maxItems ?? Infinity));
+    const add = () => this.change("put", path, { key: items.length, yaml: items.length ? flow(items[items.length - 1]) : JSON.stringify(this.schema.example(this.schema.within(forms, 0))) });
+    const more = own.length && items.length >= most ? null : make("button", { type: "button", className: "more", "aria-label": `Add an entry to ${path.join(" ")}`, onclick: add }, "+ entry");
+    const may = items.length > least || !own.length;
     if (items.length && items.length <= 6 && items.every((one) => one[1] === "text") && fixed) {
       const inputs = items.map((one, i) => {
         const value = bare(one[2]);
@@ -157,38 +170,64 @@ export class Form {
           input.defaultValue = input.value;
           this.change("set", [...path, i], { yaml: quoted(input.value) });
         });
-        return make("span", {}, input, this.slider([...path, i], value, this.schema.within(forms, i), input));
+        return make("span", { style: `min-width: ${Math.min(value.length + 4, 30)}ch` }, input, this.slider([...path, i], value, this.schema.within(forms, i), input));
       });
-      return this.label(path, forms, make("span", { className: "vector" }, ...inputs));
+      return this.label(path, forms, make("span", { className: "vector" }, ...inputs), more, may ? this.cross([...path, items.length - 1]) : null);
     }
-    const inner = items.map((one, i) => make("div", { className: "entry" }, this.field([...path, i], one, this.schema.within(forms, i)), this.cross([...path, i])));
-    const example = this.schema.example(this.schema.within(forms, 0));
-    const more = make("button", { type: "button", className: "more", onclick: () => this.change("put", path, { key: items.length, yaml: JSON.stringify(example) }) }, "+ entry");
+    const inner = items.map((one, i) => this.entry([...path, i], one, this.schema.within(forms, i), null, false, may));
     return this.group(path, forms, [...inner, more]);
   }
 
   map(path, node, forms, open) {
-    const entries = node[5], keys = this.schema.keys(forms), required = this.schema.required(forms);
-    const kind = this.schema.isKind(forms) && keys.size > 1;
+    const keys = this.schema.keys(forms), there = new Set(node[5].map((one) => one[0]));
+    const fixed = (name) => this.schema.within(forms, name).some((one) => "const" in one); // the version of the format
+    const entries = path.length ? node[5] : node[5].filter((one) => !isBlock(one) && !fixed(one[0]));
     const fields = entries.map((one) => {
-      const inner = [...path, one[0]], own = this.schema.within(forms, one[0]);
-      const choice = kind && keys.has(one[0]) ? this.kind(path, one, keys) : null;
-      const may = !required.has(one[0]) && !choice;
-      return make("div", { className: "entry" }, choice, this.field(inner, one, own), may ? this.cross(inner) : null);
+      const inner = [...path, one[0]], rivals = this.schema.rivals(forms, one[0]);
+      const alone = rivals.filter((name) => there.has(name)).length === 1;
+      const choice = rivals.length > 1 && alone ? this.kind(path, one, rivals, keys) : null;
+      return this.entry(inner, one, this.schema.within(forms, one[0]), choice, false, !this.schema.needs(forms, one[0]) || (rivals.length > 0 && !alone));
     });
-    const there = new Set(entries.map((one) => one[0]));
-    const missing = [...keys].filter(([name]) => !there.has(name) && !(kind && entries.length && !["noise", "rate", "bias", "delay", "resolution", "range", "at", "drift"].includes(name)));
-    const extra = missing.length ? this.more(path, missing) : forms.some((one) => typeof one.additionalProperties === "object") && !keys.size ? this.moreNames(path, forms) : null;
-    return open ? make("div", { className: "fields" }, ...fields, extra) : this.group(path, forms, [...fields, extra]);
+    const missing = [...keys].filter(([name]) => !there.has(name) && !this.schema.rivals(forms, name).some((one) => there.has(one)) && (path.length || !BLOCKS.includes(name)));
+    const names = forms.some((one) => typeof one.additionalProperties === "object") || this.schema.shapes(forms).length === 3;
+    const all = [...fields, missing.length ? this.more(path, missing) : null, names ? this.moreNames(path, forms) : null];
+    return open ? make("div", { className: "fields" }, ...all.filter(Boolean)) : this.group(path, forms, all);
   }
 
-  kind(path, entry, keys) {
-    const select = make("select", { className: "kind", "data-at": JSON.stringify(path), "data-role": "kind", "aria-label": `${path.join(" ")}, kind` }, ...[...keys].filter(([, forms]) => forms.length).map(([name, forms]) => make("option", { value: name, selected: name === entry[0], title: meaning(forms) }, name)));
+  // which of the keys of which a mapping has one it has
+  kind(path, entry, rivals, keys) {
+    const select = make("select", { className: "kind", "data-at": JSON.stringify([...path, entry[0]]), "data-role": "kind", "aria-label": `${[...path, entry[0]].join(" ")}, kind` }, ...rivals.map((name) => make("option", { value: name, selected: name === entry[0], title: meaning(keys.get(name)) }, name)));
+    select.addEventListener("change", () => this.change("exchange", [...path, entry[0]], { key: select.value, yaml: JSON.stringify(this.schema.example(keys.get(select.value))) }));
+    return select;
+  }
+
+  // parameters of the file, as they stand in the place of a value
+  parameters(path) {
+    return path[0] === "prefabs" ? [] : this.text.names("parameters").filter((name) => path[0] !== "parameters" || name !== path[1]).map((name) => `$${name}`);
+  }
+
+  // a value, a list or keys, where the format has more than one of them, or a parameter in their place
+  shapeChoice(path, node, forms) {
+    const now = SHAPES[node[1]], known = this.schema.shapes(forms);
+    const options = [...new Set([now, ...known]), ...(now === "value" ? [] : this.parameters(path))];
+    if (options.length < 2) return null;
+    const select = make("select", { className: "shape", "data-at": JSON.stringify(path), "data-role": "shape", "aria-label": `${path.join(" ")}, form`, title: "What stands here" }, ...options.map((name) => make("option", { value: name, selected: name === now }, name)));
     select.addEventListener("change", () => {
-      const name = select.value;
-      this.change("set", path, { yaml: JSON.stringify({ [name]: this.schema.example(keys.get(name)) }) });
+      if (path.length === 1 && select.value === "keys") this.onBlock(path[0]);
+      this.change("set", path, { yaml: this.become(node, select.value, forms) });
     });
     return select;
+  }
+
+  // what a value, a list or keys become, with what they say where it fits
+  become(node, wanted, forms) {
+    if (wanted.startsWith("$")) return wanted;
+    const entries = node[5], [first] = entries, own = forms.filter((one) => this.schema.shapes([one]).includes(wanted));
+    const fits = (one) => this.schema.shapes(this.schema.within(own, 0)).includes(SHAPES[one[1]]);
+    if (wanted === "list" && node[2] !== "" && fits(node)) return `[${Array(own[0].minItems ?? 1).fill(flow(node)).join(", ")}]`;
+    if (wanted === "list" && node[1] === "map" && fits(node)) return `[${flow(node)}]`;
+    if (node[1] === "list" && first && SHAPES[first[1]] === wanted) return flow(first);
+    return JSON.stringify(this.schema.example(own, wanted));
   }
 
   group(path, forms, content) {
@@ -204,13 +243,15 @@ export class Form {
     const select = make("select", { className: "more", "data-at": JSON.stringify(path), "data-role": "more", "aria-label": `Add a key to ${path.join(" ")}` }, make("option", { value: "" }, "+ key"), ...missing.map(([name, forms]) => make("option", { value: name, title: meaning(forms) }, `${name}: ${short(meaning(forms))}`)));
     select.addEventListener("change", () => {
       const forms = missing.find(([name]) => name === select.value)?.[1];
+      if (forms && !path.length) this.onBlock(select.value);
       if (forms) this.change("put", path, { key: select.value, yaml: JSON.stringify(this.schema.example(forms)) });
     });
     return select;
   }
 
   moreNames(path, forms) {
-    const input = make("input", { type: "text", className: "more", placeholder: "+ name", "data-at": JSON.stringify(path), "data-role": "more", "aria-label": `Add a name to ${path.join(" ")}` });
+    const block = keysOf(forms);
+    const input = make("input", { type: "text", className: "more", placeholder: "+ name", autocomplete: "off", list: block ? this.listOf(block) : null, "data-at": JSON.stringify(path), "data-role": "name", "aria-label": `Add a name to ${path.join(" ")}` });
     input.defaultValue = "";
     input.addEventListener("change", () => {
       const name = input.value.trim();
@@ -223,6 +264,12 @@ export class Form {
 
 // what decides which fields there are: keys, and whether a value is a number, of which unit
 const shapeOf = (node) => [node[0], node[1], node[1] === "text" ? NUMBER.exec(bare(node[2]))?.[2] ?? /^(true|false)$/i.test(node[2]) : node[5].map(shapeOf)];
+// a node as it may stand in a list in a line
+const flow = ([, kind, value, , , entries]) => {
+  if (kind === "map") return `{${entries.map((one) => `${one[0]}: ${flow(one)}`).join(", ")}}`;
+  if (kind === "list") return `[${entries.map(flow).join(", ")}]`;
+  return /^['"]/.test(value) || !/[,[\]{}]/.test(value) ? value : JSON.stringify(value);
+};
 const short = (words) => (words.length > 60 ? words.slice(0, 57) + "..." : words);
 const quoted = (value) => (/^[[{]/.test(value.trim()) || NUMBER.test(value) ? value : /[:#,{}[\]&*!|>'"%@`]/.test(value) ? JSON.stringify(value) : value || '""');
 export const dotted = (path) => path.map((one, i) => (typeof one === "number" ? `[${one}]` : i ? `.${one}` : one)).join("");

@@ -33,6 +33,7 @@ theme();
 const schema = new Schema(await (await fetch("schema.json")).json());
 const link = new Link();
 const text = new Text($("text"), link, schema);
+schema.names = (block) => text.names(block);
 const tree = new Tree($("tree"), $("tree-bar"), text, say);
 const form = new Form($("form"), text, schema, say);
 const studies = new Studies($("studies"), link, say);
@@ -97,6 +98,7 @@ const pane = (id) => {
   for (const one of $("narrow").children) one.setAttribute("aria-selected", String(one.getAttribute("aria-controls") === id));
 };
 pane("parts");
+addEventListener("resize", () => tree.item(tree.path)?.scrollIntoView({ block: "nearest" }));
 
 tabs($("tabs"), { Properties: $("properties"), Studies: $("studies") }, (name) => {
   $("parts").dataset.tab = name.toLowerCase();
@@ -108,6 +110,7 @@ tree.onSelect = (path, tell) => {
   if (tell) text.show(path);
   link.ask("select", { path }).catch(() => {});
 };
+form.onBlock = (block) => tree.later([block]);
 text.onCursor = (path) => path.length && tree.select(path);
 text.onChange = () => mark(false);
 const mark = (now) => {

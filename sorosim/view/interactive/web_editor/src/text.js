@@ -9,7 +9,7 @@ import { searchKeymap } from "@codemirror/search";
 import { ChangeSet, EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { meaning, unit } from "./schema.js";
+import { keysOf, meaning, unit } from "./schema.js";
 
 const colours = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--code-key)" },
@@ -147,12 +147,8 @@ export class Text {
   }
 
   node(path) {
-    let entries = this.outline, found = null;
-    for (const key of path) {
-      found = entries.find((one) => one[0] === key);
-      if (!found) return null;
-      entries = found[5];
-    }
+    let found = ["", "map", "", 0, 0, this.outline];
+    for (const key of path) if (!(found = found[5].find((one) => one[0] === key))) return null;
     return found;
   }
 
@@ -165,10 +161,6 @@ export class Text {
     if (!found) return;
     const from = this.now(found[3]);
     this.view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
-  }
-
-  raw(node) {
-    return this.state.sliceDoc(this.now(node[3]), this.now(node[4]));
   }
 
   // -- completion and help
@@ -200,6 +192,8 @@ export class Text {
     const options = [...this.schema.keys(forms)].map(([label, own]) => ({
       label, type: "property", detail: unit(own) ? `[${unit(own)}]` : "", info: meaning(own), apply: `${label}: `,
     }));
+    const block = keysOf(forms);
+    options.push(...(block ? this.names(block) : []).map((label) => ({ label, type: "variable", apply: `${label}: ` })));
     return options.length ? { from: word.from, options, validFor: /^[\w-]*$/ } : null;
   }
 
@@ -224,7 +218,7 @@ export class Text {
 
   help(position) {
     const path = this.pathAt(position), node = this.node(path);
-    if (!node) return null;
+    if (!node || !path.length) return null;
     const forms = this.schema.at(path), words = meaning(forms), of = unit(forms);
     if (!words) return null;
     return {

@@ -2,8 +2,9 @@
 import { ask, make } from "./dom.js";
 
 export const BLOCKS = ["materials", "links", "loops", "couplings", "actuators", "loads", "sensors"];
-const OTHERS = ["parameters", "prefabs", "parts", "gravity", "initial", "outputs", "simulate", "statics"];
 const key = (path) => JSON.stringify(path);
+// whether a key of the file is one of the tree, or of the form of the robot
+export const isBlock = ([name, kind]) => BLOCKS.includes(name) || kind === "map";
 
 export class Tree {
   constructor(tree, bar, text, say) {
@@ -42,14 +43,14 @@ export class Tree {
   // names of parts by blocks; the elements are made anew only where these changed
   show(outline) {
     const blocks = new Map(outline.map((one) => [one[0], one]));
-    const listed = [...BLOCKS, ...OTHERS.filter((one) => blocks.has(one))];
-    const names = listed.map((block) => [block, blocks.get(block)?.[1] === "map" && !["simulate", "statics"].includes(block) ? blocks.get(block)[5].map((one) => [one[0], kindOf(one)]) : []]);
+    const listed = new Set([...BLOCKS, ...outline.filter(isBlock).map((one) => one[0])]);
+    const names = [...listed].map((block) => [block, this.isOfParts(block) ? (blocks.get(block)?.[5] ?? []).map((one) => [one[0], kindOf(one, this.text.schema, block)]) : []]);
     if (key(names) === this.shown) return;
     this.shown = key(names);
     const open = new Set([...this.tree.querySelectorAll("sl-tree-item[expanded]")].map((one) => one.dataset.path));
     const first = !this.tree.children.length, focused = this.tree.contains(document.activeElement);
     const item = (path, ...content) => make("sl-tree-item", { "data-path": key(path), selected: key(path) === key(this.path) }, ...content);
-    this.tree.replaceChildren(...names.map(([block, parts]) => {
+    this.tree.replaceChildren(item([], make("span", {}, "robot")), ...names.map(([block, parts]) => {
       const out = item([block], make("span", {}, block), ...parts.map(([name, kind]) => item([block, name], make("span", {}, String(name)), make("small", {}, kind))));
       out.expanded = first || open.has(key([block])) || (this.path[0] === block && this.path.length > 1);
       return out;
@@ -65,7 +66,7 @@ export class Tree {
   select(path, tell = false) {
     const own = path.slice(0, 2);
     while (own.length && !this.item(own)) own.pop();
-    if (!own.length) return;
+    if (!this.item(own)) return;
     this.path = own;
     for (const one of this.tree.querySelectorAll("sl-tree-item[selected]")) one.selected = one.dataset.path === key(own);
     const found = this.item(own);
@@ -99,11 +100,16 @@ export class Tree {
     this.later([block, chosen.name]);
   }
 
+  // whether a block has parts by their names
+  isOfParts(block) {
+    return this.text.schema.at([block]).some((one) => typeof one.additionalProperties === "object");
+  }
+
   async addOther(block) {
-    if (!["parameters", "initial"].includes(block)) throw new Error(`${block} is changed by its form or in the text.`);
-    const chosen = await ask(`Add to ${block}`, make("label", { className: "row" }, "Name", make("input", { name: "name", required: true })), make("label", { className: "row" }, "Value", make("input", { name: "value", value: "0" })));
+    if (!this.isOfParts(block)) throw new Error(`${block} is changed by its form.`);
+    const chosen = await ask(`Add to ${block}`, make("label", { className: "row" }, "Name", make("input", { name: "name", required: true, autocomplete: "off" })));
     if (!chosen) return;
-    await this.text.edit("set", [block, chosen.name], { yaml: chosen.value });
+    await this.text.edit("put", [block], { key: chosen.name, yaml: JSON.stringify(this.text.schema.example(this.text.schema.at([block, chosen.name]))) });
     this.later([block, chosen.name]);
   }
 
@@ -132,6 +138,10 @@ export class Tree {
   }
 
   async remove() {
+    if (this.path.length === 1) {
+      await this.text.edit("remove", this.path);
+      return this.later([]);
+    }
     const path = this.part(), names = this.text.names(path[0]), at = names.indexOf(path[1]);
     await this.text.edit("remove", path);
     this.later(names.length > 1 ? [path[0], names[at + 1] ?? names[at - 1]] : [path[0]]);
@@ -151,7 +161,7 @@ export class Tree {
 }
 
 // what a part is, in a word
-function kindOf(node) {
-  const names = node[5].map((one) => one[0]);
-  return ["rod", "tubes", "body"].find((one) => names.includes(one)) ?? (node[1] === "map" && names.length ? String(names[0]) : node[2]);
+function kindOf(node, schema, block) {
+  const names = node[5].map((one) => one[0]), kinds = schema.isKind(schema.at([block, node[0]]));
+  return ["rod", "tubes", "body"].find((one) => names.includes(one)) ?? (kinds && names.length ? String(names[0]) : node[2]);
 }

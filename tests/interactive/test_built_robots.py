@@ -1,0 +1,45 @@
+"""Whole robots in the editor, from an empty page, by clicks and keys alone: saved is what was written by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from helpers.browser import browser, has_browser
+from helpers.person import Person, until
+
+import sorosim
+from sorosim.files.bundled import bundled_text
+
+pytest.importorskip("viser")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not has_browser(), reason="no chromium and chromedriver")]
+BUILT = Path(__file__).parents[1] / "data" / "built"
+
+NARROW = (800, 900)  # pixels: beside the parts nothing is drawn, which takes minutes without a graphics card
+
+
+def text_of(name):
+    own = BUILT / f"{name}.yaml"
+    return own.read_text(encoding="utf-8") if own.exists() else bundled_text(name)
+
+
+@pytest.mark.parametrize("name", ["cable_manipulator", "two_finger_gripper", "fin_ray_finger", "eel"])
+def test_a_whole_robot_is_built(name, tmp_path, record_property):
+    text, path = text_of(name), tmp_path / "built.yaml"
+    with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
+        me = Person(driver, live)
+        driver.set_window_size(*NARROW)
+        me.build(yaml.safe_load(text))
+        me.command("s")
+        until(path.exists)
+        record_property("clicks", me.clicks)
+        record_property("strokes", me.strokes)
+        assert me.text.report["mistakes"] == []
+        assert [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"] == []
+    assert yaml.safe_load(path.read_text(encoding="utf-8")) == yaml.safe_load(text)
+    built, written = sorosim.load(path), sorosim.files.load_text(text, "written.yaml")
+    for one in ("ndof", "coordinate_names", "actuator_names", "loop_names", "sensor_names"):
+        assert getattr(built, one) == getattr(written, one)
+    assert [link.name for link in built.links] == [link.name for link in written.links]
+    q = np.linspace(-0.1, 0.1, built.ndof)
+    np.testing.assert_array_equal(built.mass_matrix(q), written.mass_matrix(q))
