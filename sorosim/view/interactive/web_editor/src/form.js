@@ -14,6 +14,7 @@ export class Form {
 
   async change(what, path, given) {
     try {
+      this.goal = what === "put" ? JSON.stringify([...path, given.key]).slice(0, -1) : null; // where who adds something goes on
       await this.text.edit(what, path, given);
     } catch (error) {
       this.say(error.message, true);
@@ -31,13 +32,16 @@ export class Form {
     if (shape === this.shape && this.update()) return;
     this.shape = shape;
     this.lists.replaceChildren();
-    if (!path.length) return this.form.replaceChildren();
+    if (!path.length) return this.form.replaceChildren(make("p", { className: "meaning" }, "What is selected among the parts is shown here, with all its numbers."));
     const forms = this.schema.at(path);
-    const head = make("h2", {}, path.join(" / ")), words = meaning(path.length > 1 ? this.words(path, node, forms) : forms);
+    const head = make("h2", { tabIndex: -1 }, path.join(" / ")), words = meaning(path.length > 1 ? this.words(path, node, forms) : forms);
     this.form.replaceChildren(head, words ? make("p", { className: "meaning" }, words) : "", node ? this.field(path, node, forms, true) : this.nothing(path), this.lists);
     if (at) {
-      const same = [...this.form.querySelectorAll("[data-at]")].find((one) => one.dataset.at === at[0] && one.dataset.role === at[2]);
-      same?.focus();
+      const fields = [...this.form.querySelectorAll("[data-at]")], goal = this.goal;
+      const added = goal && fields.find((one) => one.dataset.at.startsWith(goal) && one.dataset.role !== "cross");
+      const same = added || fields.find((one) => one.dataset.at === at[0] && one.dataset.role === at[2]);
+      if (added) this.goal = null;
+      (same ?? head).focus();
       if (same?.setSelectionRange && at[1] != null && same.type === "text") same.setSelectionRange(at[1], at[1]);
     }
   }
@@ -50,6 +54,7 @@ export class Form {
         const number = Number(NUMBER.exec(value)[1]);
         if (one !== document.activeElement && (number < Number(one.min) || number > Number(one.max))) return false;
         one.value = number;
+        one.setAttribute("aria-valuetext", value);
       } else if (one.type === "checkbox") one.checked = /true/i.test(value);
       else if (!one.dataset.role && one.value !== value) one.value = one.defaultValue = value;
     }
@@ -87,7 +92,7 @@ export class Form {
       return this.label(path, forms, make("input", { type: "checkbox", checked: /true/i.test(value), "data-at": at, "aria-label": name, onchange: (event) => set(String(event.target.checked)) }));
     if (choice && (choice.enum.includes(value) || choice.enum.map(String).includes(value)) && !forms.some((one) => one.type === "object"))
       return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...choice.enum.map((one) => make("option", { value: String(one), selected: String(one) === value }, String(one)))));
-    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : null });
+    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, "aria-description": meaning(forms) || null, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : null });
     input.defaultValue = value;
     input.addEventListener("change", () => {
       input.defaultValue = input.value;
@@ -116,7 +121,7 @@ export class Form {
     if (plain) [low, high] = [Math.max(low, least), Math.min(high, most)];
     const step = 10 ** (Math.floor(Math.log10(size)) - 2), digits = Math.max(0, -Math.floor(Math.log10(step)));
     const text = (x) => `${Number(Number(x).toFixed(Math.min(digits, 20)))}${of ? " " + of : ""}`;
-    const slider = make("input", { type: "range", min: low, max: high, step, value: number, "data-at": JSON.stringify(path), "data-role": "slider", "aria-label": `${path.join(" ")}, slider` });
+    const slider = make("input", { type: "range", min: low, max: high, step, value: number, "data-at": JSON.stringify(path), "data-role": "slider", "aria-label": `${path.join(" ")}, slider`, "aria-valuetext": value });
     slider.value = number;
     let sending = false, next = null;
     const send = async () => {
@@ -136,6 +141,7 @@ export class Form {
     slider.addEventListener("input", () => {
       this.sliding = true;
       next = input.value = text(slider.value);
+      slider.setAttribute("aria-valuetext", next);
       send();
     });
     slider.addEventListener("change", () => {
@@ -163,7 +169,7 @@ export class Form {
     }
     const inner = items.map((one, i) => make("div", { className: "entry" }, this.field([...path, i], one, this.schema.within(forms, i)), this.cross([...path, i])));
     const example = this.schema.example(this.schema.within(forms, 0));
-    const more = make("button", { type: "button", className: "more", onclick: () => this.change("put", path, { key: items.length, yaml: JSON.stringify(example) }) }, "+ entry");
+    const more = make("button", { type: "button", className: "more", "data-at": JSON.stringify(path), "data-role": "entry", "aria-label": `+ entry of ${path.join(" ")}`, onclick: () => this.change("put", path, { key: items.length, yaml: JSON.stringify(example) }) }, "+ entry");
     return this.group(path, forms, [...inner, more]);
   }
 
@@ -197,7 +203,7 @@ export class Form {
   }
 
   cross(path) {
-    return make("button", { type: "button", className: "cross", "aria-label": `Remove ${path.join(" ")}`, title: `Remove ${path[path.length - 1]}`, onclick: () => this.change("remove", path, {}) }, "✕");
+    return make("button", { type: "button", className: "cross", "data-at": JSON.stringify(path), "data-role": "cross", "aria-label": `Remove ${path.join(" ")}`, title: `Remove ${path[path.length - 1]}`, onclick: () => this.change("remove", path, {}) }, "✕");
   }
 
   more(path, missing) {

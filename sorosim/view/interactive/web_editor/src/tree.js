@@ -16,7 +16,7 @@ export class Tree {
     const button = (label, icon, action, keys) =>
       make("sl-tooltip", { content: keys ? `${label} (${keys})` : label }, make("button", { type: "button", "aria-label": label, "aria-keyshortcuts": keys ?? null, onclick: () => this.run(action) }, icon));
     bar.append(
-      button("Add", "+", () => this.add(), "Insert"), button("Copy", "2×", () => this.copy(), "Control+D"), button("Rename", "✎", () => this.rename(), "F2"),
+      button("Add", "+", () => this.add(), "Insert"), button("Copy", make("sl-icon", { name: "copy" }), () => this.copy(), "Control+D"), button("Rename", "✎", () => this.rename(), "F2"),
       button("Move up", "↑", () => this.move(-1), "Alt+ArrowUp"), button("Move down", "↓", () => this.move(1), "Alt+ArrowDown"), button("Delete", "✕", () => this.remove(), "Delete"),
     );
   }
@@ -48,12 +48,16 @@ export class Tree {
     this.shown = key(names);
     const open = new Set([...this.tree.querySelectorAll("sl-tree-item[expanded]")].map((one) => one.dataset.path));
     const first = !this.tree.children.length, focused = this.tree.contains(document.activeElement);
-    const item = (path, ...content) => make("sl-tree-item", { "data-path": key(path), selected: key(path) === key(this.path) }, ...content);
+    const item = (path, ...content) => make("sl-tree-item", { "data-path": key(path), "aria-label": content[0].textContent + (content[1]?.matches("small") ? `, ${content[1].textContent}` : ""), selected: key(path) === key(this.path) }, ...content);
     this.tree.replaceChildren(...names.map(([block, parts]) => {
       const out = item([block], make("span", {}, block), ...parts.map(([name, kind]) => item([block, name], make("span", {}, String(name)), make("small", {}, kind))));
       out.expanded = first || open.has(key([block])) || (this.path[0] === block && this.path.length > 1);
       return out;
     }));
+    // browsers see no tree in items that are slotted into one; they see what it owns
+    const items = [...this.tree.querySelectorAll("sl-tree-item")];
+    items.forEach((one, k) => ((one.id = `item-${k}`), one.setAttribute("aria-level", JSON.parse(one.dataset.path).length)));
+    this.tree.setAttribute("aria-owns", items.map((one) => one.id).join(" "));
     if (focused) requestAnimationFrame(() => this.item(this.path)?.focus());
   }
 
@@ -137,9 +141,10 @@ export class Tree {
     this.later(names.length > 1 ? [path[0], names[at + 1] ?? names[at - 1]] : [path[0]]);
   }
 
-  // select what the next outline has
+  // select what this outline has, or the next one
   later(path) {
     this.wanted = path;
+    this.after();
   }
 
   after() {
