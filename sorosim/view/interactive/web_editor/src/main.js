@@ -9,6 +9,7 @@ import { registerIconLibrary } from "@shoelace-style/shoelace/dist/utilities/ico
 import { ask, make } from "./dom.js";
 import { Form } from "./form.js";
 import { Link } from "./link.js";
+import { nameAll } from "./names.js";
 import { Schema } from "./schema.js";
 import { Studies, tabs } from "./studies.js";
 import { Text } from "./text.js";
@@ -35,6 +36,9 @@ const theme = () => {
 const scene = () => (dark.matches ? "scene/?darkMode" : "scene/");
 dark.addEventListener("change", theme);
 theme();
+
+const draws = Boolean(document.createElement("canvas").getContext("webgl2"));
+if (!draws) $("scene").replaceWith(make("p", { id: "scene", className: "wrong" }, "This browser draws no WebGL 2, so the robot and its sliders are not shown; the text, the parts and studies work without it."));
 
 const schema = new Schema(await (await fetch("schema.json")).json());
 const link = new Link();
@@ -129,7 +133,7 @@ link.on("document", (found) => {
   text.open(found);
   mark(found.saved);
   makeButton.hidden = !found.imported;
-  if (!$("scene").src) $("scene").src = scene();
+  if (!$("scene").src && draws) $("scene").src = scene();
 });
 const LEVELS = { good: "no mistakes, nothing odd", note: "something to note", odd: "something odd", wrong: "mistakes" };
 const show = (level) => {
@@ -179,9 +183,9 @@ link.on("conflict", (words) => say(words, true));
 link.on("refused", (words) => say(words, true));
 link.on("numbers", (values) => run(() => text.edit("numbers", [], { values })));
 // who drags a handle in the scene of this page undoes it here
-$("scene").addEventListener("load", () => $("scene").contentWindow.addEventListener("pointerdown", () => link.ask("touch").catch(() => {}), true));
+$("scene").addEventListener("load", () => {
+  $("scene").contentWindow.addEventListener("pointerdown", () => link.ask("touch").catch(() => {}), true);
+  nameAll($("scene").contentDocument);
+});
 link.on("selected", (path) => tree.select(path, true));
 link.addEventListener("closed", () => say("The session ended; what is in the text is not lost: copy it, or begin the session again and load the page.", true));
-
-const canvas = document.createElement("canvas");
-if (!canvas.getContext("webgl2")) $("view").prepend(make("p", { className: "wrong" }, "This browser draws no WebGL 2, so the robot is not shown; the text and the parts work without it."));

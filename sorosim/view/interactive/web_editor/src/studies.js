@@ -82,6 +82,7 @@ export class Studies {
   }
 
   row(name, meaning, unit, ...content) {
+    if (content[0].matches("input, select")) content[0].setAttribute("aria-description", meaning);
     return make("label", { className: "row", title: meaning }, make("span", { className: "name" }, name, unit ? make("small", {}, ` ${unit}`) : ""), ...content);
   }
 
@@ -130,6 +131,7 @@ export class Studies {
   }
 
   start() {
+    if (this.state.busy) return;
     const axes = this.kind === "sweep" ? this.axes.filter((one) => one.name) : [];
     return this.run("study", { kind: this.kind, options: this.given[this.kind], inputs: this.inputs[this.kind] ?? "sliders", axes });
   }
@@ -140,10 +142,11 @@ export class Studies {
     const ended = this.state.busy && !state.busy;
     this.state = { ...this.state, ...state };
     if (!this.result) return;
+    if (!state.busy && document.activeElement === this.cancel) this.begin.focus();
     this.bar.hidden = this.cancel.hidden = !state.busy;
     if (state.busy && !state.done) this.bar.removeAttribute("value");
     else this.bar.value = state.done;
-    this.begin.disabled = Boolean(state.busy);
+    this.begin.setAttribute("aria-disabled", Boolean(state.busy)); // keeps the focus, unlike one that is disabled
     this.words.textContent = state.busy ? state.words : "";
     const quarter = state.busy ? Math.floor(4 * state.done) : -1;
     if (quarter !== this.quarter && state.busy) this.say(state.words); // who listens hears quarters of it
@@ -208,8 +211,14 @@ export class Studies {
 
   async draw(column) {
     if (!column) return;
-    const image = this.parts.image, found = await this.run("picture", { column });
-    if (!found || image !== this.parts.image) return;
+    const image = this.parts.image;
+    let found = null;
+    try {
+      found = await this.link.ask("picture", { column });
+    } catch (error) {
+      if (image === this.parts.image) this.say(error.message, true);
+    }
+    if (!found || image !== this.parts.image) return; // of a sweep before
     this.box = found;
     image.src = `data:image/png;base64,${found.png}`;
     image.alt = `${column} over ${this.state.axes.map((one) => one.name).join(" and ")}; sliders below choose the equilibrium`;

@@ -23,7 +23,7 @@ let tabbed = false;
 addEventListener("keydown", (event) => (tabbed = event.key === "Tab"), true);
 addEventListener("pointerdown", () => (tabbed = false), true);
 const works = (event, view) => !["Tab", "Shift", "Control", "Alt", "Meta", "Escape"].includes(event.key) && view.setTabFocusMode(false);
-const passing = EditorView.domEventHandlers({ focus: (event, view) => view.setTabFocusMode(tabbed), keydown: (event, view) => void works(event, view), mousedown: (event, view) => void works(event, view) });
+const passing = EditorView.domEventObservers({ focus: (event, view) => view.setTabFocusMode(tabbed), keydown: works, mousedown: works });
 
 export class Text {
   constructor(parent, link, schema) {
@@ -59,7 +59,7 @@ export class Text {
           hoverTooltip((view, position) => this.help(position)),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
           collab({ startVersion: version }), own, EditorState.readOnly.of(Boolean(imported)),
-          EditorView.contentAttributes.of({ "aria-label": "Text of the robot's file", "aria-describedby": "leave" }), passing,
+          EditorView.contentAttributes.of({ "aria-label": "Text of the robot's file", "aria-describedby": "leave", tabindex: "0" }), passing,
         ],
       }),
     });

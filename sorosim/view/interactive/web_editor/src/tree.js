@@ -48,7 +48,7 @@ export class Tree {
     this.shown = key(names);
     const open = new Set([...this.tree.querySelectorAll("sl-tree-item[expanded]")].map((one) => one.dataset.path));
     const first = !this.tree.children.length, focused = this.tree.contains(document.activeElement);
-    const item = (path, ...content) => make("sl-tree-item", { "data-path": key(path), "aria-label": content[0].textContent + (content[1]?.matches("small") ? `, ${content[1].textContent}` : ""), selected: key(path) === key(this.path) }, ...content);
+    const item = (path, ...content) => make("sl-tree-item", { "data-path": key(path), selected: key(path) === key(this.path) }, ...content);
     this.tree.replaceChildren(...names.map(([block, parts]) => {
       const out = item([block], make("span", {}, block), ...parts.map(([name, kind]) => item([block, name], make("span", {}, String(name)), make("small", {}, kind))));
       out.expanded = first || open.has(key([block])) || (this.path[0] === block && this.path.length > 1);
