@@ -3,7 +3,7 @@
 import json
 import time
 
-PATIENCE = 20.0  # TEMP
+PATIENCE = 300.0  # s, with software that draws and other work beside it
 
 
 def until(condition, patience=PATIENCE):

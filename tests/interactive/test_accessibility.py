@@ -33,8 +33,8 @@ CUT_OFF = """return [...document.querySelectorAll("body *")].filter(one => {
   if (!one.checkVisibility() || !box.width || one.closest(".cm-scroller")) return false;
   return box.right > innerWidth + 1 || box.left < -1;
 }).map(one => one.outerHTML.slice(0, 80))"""
-OVERLAP = """const parts = "#bar > *, #narrow > *, #tree-bar button, [role=tab], #tree-box, #leave, #properties, #findings,"
-  + "#status, .cm-editor, #scene";
+OVERLAP = """const parts = "#bar > *, #narrow > *, #tree-bar button, [role=tab], #tree-box, #properties, #findings,"
+  + "#status, #leave, .cm-editor, #scene";
 const all = [...document.querySelectorAll(parts)].filter(one => one.checkVisibility() && one.offsetWidth)
   .map(one => [one.id || one.textContent, one.getBoundingClientRect()]);
 const wide = (p, q) => Math.min(p.right, q.right) - Math.max(p.left, q.left) > 1;

@@ -152,7 +152,10 @@ class RobotScene:
         alike: dict[Any, list[Any]] = {}
         meshes = [] if before is None else before._meshes
         for k, part in enumerate(geometry.parts):
-            look = CORD_COLOUR if part.kind == TENDON else rgb(part_colour(part)), CLEAR if clear and part.kind == ROD else None
+            look = (
+                CORD_COLOUR if part.kind == TENDON else rgb(part_colour(part)),
+                CLEAR if clear and part.kind == ROD else None,
+            )
             alike.setdefault((k if part.kind == BODY else -1, *look), []).append(part)
         for k, ((body, colour, opacity), parts) in enumerate(alike.items()):
             points = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])
