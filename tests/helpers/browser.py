@@ -16,14 +16,14 @@ def has_browser():
 
 
 @contextmanager
-def browser():
-    """A driver of selenium, with a profile of its own."""
+def browser(*flags):
+    """A driver of selenium, with a profile of its own, and more flags."""
     from selenium import webdriver
 
     with tempfile.TemporaryDirectory() as profile:
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium")
-        for flag in (*FLAGS, f"user-data-dir={profile}"):
+        for flag in (*FLAGS, *flags, f"user-data-dir={profile}"):
             options.add_argument(f"--{flag}")
         driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
         driver.set_page_load_timeout(120)

@@ -140,7 +140,7 @@ class Person:
                 self.fit((*path, key), value)
         elif isinstance(want, list):
             for i in range(len(have), len(want)):
-                self.then(lambda: self.click(self.labelled(f"Add an entry to {words(path)}")))
+                self.then(lambda: self.click(self.labelled(f"+ entry of {words(path)}")))
                 self.fit((*path, i), want[i])
             for i in reversed(range(len(want), len(have))):
                 self.then(lambda i=i: self.click(self.labelled(f"Remove {words((*path, i))}")))

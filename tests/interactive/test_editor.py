@@ -1,8 +1,10 @@
 """The text of a robot's file under the hands of several pages: changes, edits, mistakes, files on disk, messages."""
 
 import asyncio
+import gzip
 import hashlib
 import json
+import re
 import time
 
 import pytest
@@ -345,6 +347,33 @@ def test_the_page_is_made_of_its_sources():
     files = [folder / "build.mjs", folder / "package-lock.json", *sorted((folder / "src").iterdir())]
     made_of = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     assert (FOLDER / "sources.txt").read_text(encoding="utf-8").strip() == made_of
+
+
+def test_the_page_is_small_and_ships_the_licences_of_what_is_in_it():
+    """Compressed 1.5 MB at most; each package in it with its text, of the version that the lock file names."""
+    assert sum(len(gzip.compress(file.read_bytes())) for file in FOLDER.iterdir()) < 1_500_000
+    texts = {}
+    for part in (FOLDER / "licences.txt").read_text(encoding="utf-8").split("-" * 80):
+        head, _, words = part.strip().partition("\n")
+        name, version, kind = re.fullmatch(r"(\S+) (\S+) \((.+)\)", head).groups()
+        assert re.search("copyright", words, re.IGNORECASE)
+        assert len(words) > 500
+        assert kind in ("MIT", "BSD-3-Clause")
+        texts[name] = version
+    locked = json.loads((FOLDER.parent / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    assert texts == {name: locked[f"node_modules/{name}"]["version"] for name in texts}
+    imported = set()
+    for file in (FOLDER.parent / "src").glob("*.js"):
+        found = re.findall(r"""(?:from|import) "(@[^/"]+/[^/"]+|[^./"][^/"]*)""", file.read_text(encoding="utf-8"))
+        imported.update(found)
+    assert imported
+    assert imported <= texts.keys()
+    asked = list(imported)
+    while asked:  # what these need, as far as it is in the page, is named by the same table
+        needs = locked[f"node_modules/{asked.pop()}"].get("dependencies", {})
+        unnamed = {name for name in needs if name.startswith(("@codemirror/", "@lezer/", "lit"))} - texts.keys()
+        assert not unnamed
+        asked += [name for name in needs if name in texts]
 
 
 def test_a_file_with_mistakes_opens_when_asked(tmp_path):

@@ -28,7 +28,8 @@ from sorosim.view.viz.visuals import COARSE, Floor, RobotVisual, quaternions
 from sorosim.view.viz.wrenches import Wrenches, centre_of_mass
 
 PULL_COLOUR = (214, 39, 140)
-GRID_COLOUR = (205, 208, 213)
+GRID_COLOUR = (150, 155, 163)  # seen on white and on black: a page is light or dark, the scene is one
+CORD_COLOUR = (100, 107, 120)  # of tendons, as well
 GRID_THICKNESS = 1.0  # pixels
 CLEAR = 0.4  # opacity of rods in which there are tendons
 PULL_WIDTH = 0.025  # of the arrow's head, relative to the size of the robot
@@ -151,7 +152,10 @@ class RobotScene:
         alike: dict[Any, list[Any]] = {}
         meshes = [] if before is None else before._meshes
         for k, part in enumerate(geometry.parts):
-            look = rgb(part_colour(part)), CLEAR if clear and part.kind == ROD else None
+            look = (
+                CORD_COLOUR if part.kind == TENDON else rgb(part_colour(part)),
+                CLEAR if clear and part.kind == ROD else None,
+            )
             alike.setdefault((k if part.kind == BODY else -1, *look), []).append(part)
         for k, ((body, colour, opacity), parts) in enumerate(alike.items()):
             points = np.concatenate([np.arange(part.points.start, part.points.stop) for part in parts])

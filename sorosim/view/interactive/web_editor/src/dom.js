@@ -14,7 +14,7 @@ export function make(tag, attributes = {}, ...children) {
 export function ask(title, ...parts) {
   const fields = parts.filter(Boolean);
   return new Promise((resolve) => {
-    const form = make("form", { method: "dialog" }, ...fields);
+    const form = make("form", { method: "dialog" }, ...fields, make("input", { type: "submit", hidden: true }));
     const go = make("sl-button", { slot: "footer", variant: "primary", onclick: () => finish(true) }, "OK");
     const dialog = make("sl-dialog", { label: title }, form, make("sl-button", { slot: "footer", onclick: () => finish(false) }, "Cancel"), go);
     let answer = null;
@@ -28,7 +28,7 @@ export function ask(title, ...parts) {
       dialog.remove();
       resolve(answer);
     });
-    dialog.addEventListener("sl-after-show", () => form.querySelector("input,select")?.focus());
+    dialog.addEventListener("sl-after-show", () => (form.querySelector("input:checked") ?? form.querySelector("input:not(:disabled),select"))?.focus());
     document.body.append(dialog);
     customElements.whenDefined("sl-dialog").then(() => dialog.show());
   });

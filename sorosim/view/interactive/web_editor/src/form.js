@@ -16,6 +16,7 @@ export class Form {
 
   async change(what, path, given) {
     try {
+      this.goal = what === "put" ? JSON.stringify([...path, given.key]).slice(0, -1) : null; // where who adds something goes on
       await this.text.edit(what, path, given);
     } catch (error) {
       this.say(error.message, true);
@@ -34,11 +35,14 @@ export class Form {
     this.shape = shape;
     this.lists.replaceChildren();
     const forms = this.schema.at(path);
-    const head = make("h2", {}, path.join(" / ") || "robot"), words = path.length ? meaning(path.length > 1 ? this.words(path, node, forms) : forms) : "";
+    const head = make("h2", { tabIndex: -1 }, path.join(" / ") || "robot"), words = path.length ? meaning(path.length > 1 ? this.words(path, node, forms) : forms) : "";
     this.form.replaceChildren(head, words ? make("p", { className: "meaning" }, words) : "", node ? this.entry(path, node, forms, null, true) : this.nothing(path), this.lists);
     if (at) {
-      const same = [...this.form.querySelectorAll("[data-at]")].find((one) => one.dataset.at === at[0] && one.dataset.role === at[2]);
-      same?.focus();
+      const fields = [...this.form.querySelectorAll("[data-at]")], goal = this.goal;
+      const added = goal && fields.find((one) => one.dataset.at.startsWith(goal) && one.dataset.role !== "cross");
+      const same = added || fields.find((one) => one.dataset.at === at[0] && one.dataset.role === at[2]);
+      if (added) this.goal = null;
+      (same ?? head).focus();
       if (same?.setSelectionRange && at[1] != null && same.type === "text") same.setSelectionRange(at[1], at[1]);
     }
   }
@@ -51,6 +55,7 @@ export class Form {
         const number = Number(NUMBER.exec(value)[1]);
         if (one !== document.activeElement && (number < Number(one.min) || number > Number(one.max))) return false;
         one.value = number;
+        one.setAttribute("aria-valuetext", value);
       } else if (one.type === "checkbox") one.checked = /true/i.test(value);
       else if (!one.dataset.role && one.options && ![...one.options].some((each) => each.value === value)) return false;
       else if (!one.dataset.role && one.value !== value) one.value = one.defaultValue = value;
@@ -96,7 +101,7 @@ export class Form {
       return this.label(path, forms, make("input", { type: "checkbox", checked: /true/i.test(value), "data-at": at, "aria-label": name, onchange: (event) => set(String(event.target.checked)) }));
     if (choice && !free && choice.enum.map(String).includes(value))
       return this.label(path, forms, make("select", { "data-at": at, "aria-label": name, onchange: (event) => set(event.target.value) }, ...[...choice.enum.map(String), ...this.parameters(path)].map((one) => make("option", { value: one, selected: one === value }, one))));
-    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : choice ? this.listOf(path.join("-"), choice.enum) : null });
+    const input = make("input", { type: "text", value, "data-at": at, "aria-label": name, "aria-description": meaning(forms) || null, spellcheck: false, autocomplete: "off", list: names ? this.listOf(names) : choice ? this.listOf(path.join("-"), choice.enum) : null });
     input.defaultValue = value;
     input.addEventListener("change", () => {
       input.defaultValue = input.value;
@@ -125,7 +130,7 @@ export class Form {
     if (plain) [low, high] = [Math.max(low, least), Math.min(high, most)];
     const step = 10 ** (Math.floor(Math.log10(size)) - 2), digits = Math.max(0, -Math.floor(Math.log10(step)));
     const text = (x) => `${Number(Number(x).toFixed(Math.min(digits, 20)))}${of ? " " + of : ""}`;
-    const slider = make("input", { type: "range", min: low, max: high, step, value: number, "data-at": JSON.stringify(path), "data-role": "slider", "aria-label": `${path.join(" ")}, slider` });
+    const slider = make("input", { type: "range", min: low, max: high, step, value: number, "data-at": JSON.stringify(path), "data-role": "slider", "aria-label": `${path.join(" ")}, slider`, "aria-valuetext": value });
     slider.value = number;
     let sending = false, next = null;
     const send = async () => {
@@ -145,6 +150,7 @@ export class Form {
     slider.addEventListener("input", () => {
       this.sliding = true;
       next = input.value = text(slider.value);
+      slider.setAttribute("aria-valuetext", next);
       send();
     });
     slider.addEventListener("change", () => {
@@ -159,7 +165,7 @@ export class Form {
     const items = node[5], fixed = forms.some((one) => one.maxItems || (one.items && ("x-unit" in one.items || [one.items.type].flat().includes("number"))));
     const own = forms.filter((one) => one.type === "array"), least = Math.min(...own.map((one) => one.minItems ?? 0)), most = Math.max(...own.map((one) => one.maxItems ?? Infinity));
     const add = () => this.change("put", path, { key: items.length, yaml: items.length ? flow(items[items.length - 1]) : JSON.stringify(this.schema.example(this.schema.within(forms, 0))) });
-    const more = own.length && items.length >= most ? null : make("button", { type: "button", className: "more", "aria-label": `Add an entry to ${path.join(" ")}`, onclick: add }, "+ entry");
+    const more = own.length && items.length >= most ? null : make("button", { type: "button", className: "more", "data-at": JSON.stringify(path), "data-role": "entry", "aria-label": `+ entry of ${path.join(" ")}`, onclick: add }, "+ entry");
     const may = items.length > least || !own.length;
     if (items.length && items.length <= 6 && items.every((one) => one[1] === "text") && fixed) {
       const inputs = items.map((one, i) => {
@@ -236,7 +242,7 @@ export class Form {
   }
 
   cross(path) {
-    return make("button", { type: "button", className: "cross", "aria-label": `Remove ${path.join(" ")}`, title: `Remove ${path[path.length - 1]}`, onclick: () => this.change("remove", path, {}) }, "✕");
+    return make("button", { type: "button", className: "cross", "data-at": JSON.stringify(path), "data-role": "cross", "aria-label": `Remove ${path.join(" ")}`, title: `Remove ${path[path.length - 1]}`, onclick: () => this.change("remove", path, {}) }, "✕");
   }
 
   more(path, missing) {

@@ -9,6 +9,7 @@ import { registerIconLibrary } from "@shoelace-style/shoelace/dist/utilities/ico
 import { ask, make } from "./dom.js";
 import { Form } from "./form.js";
 import { Link } from "./link.js";
+import { nameAll } from "./names.js";
 import { Schema } from "./schema.js";
 import { Studies, tabs } from "./studies.js";
 import { Text } from "./text.js";
@@ -16,19 +17,28 @@ import { Tree } from "./tree.js";
 
 // icons of the parts of the page come with it
 const svg = (path) => `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16" fill="none" stroke="currentColor" stroke-width="1.5"><path d="${path}"/></svg>`)}`;
-const ICONS = { "chevron-right": "M6 3l5 5-5 5", "chevron-left": "M10 3L5 8l5 5", "x-lg": "M3 3l10 10M13 3L3 13", check: "M3 8l4 4 6-8" };
+const ICONS = { "chevron-right": "M6 3l5 5-5 5", "chevron-left": "M10 3L5 8l5 5", "x-lg": "M3 3l10 10M13 3L3 13", check: "M3 8l4 4 6-8", copy: "M3 3h7v7H3zM6 10v3h7V6h-3" };
 for (const name of ["system", "default"]) registerIconLibrary(name, { resolver: (icon) => svg(ICONS[icon] ?? "") });
 
 const $ = (id) => document.getElementById(id);
-const status = $("status");
-const say = (words, wrong = false) => {
-  status.textContent = words;
+// what a command failed in is told at once, mistakes of the text when nothing else is
+const status = $("status"), [told, alarm] = status.children;
+const say = (words, wrong = false, now = wrong) => {
+  told.textContent = now ? "" : words;
+  alarm.textContent = now ? words : "";
   status.className = wrong ? "wrong" : "";
 };
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const theme = () => document.documentElement.classList.toggle("sl-theme-dark", dark.matches);
+const theme = () => {
+  document.documentElement.classList.toggle("sl-theme-dark", dark.matches);
+  if ($("scene").src) $("scene").src = scene();
+};
+const scene = () => (dark.matches ? "scene/?darkMode" : "scene/");
 dark.addEventListener("change", theme);
 theme();
+
+const draws = Boolean(document.createElement("canvas").getContext("webgl2"));
+if (!draws) $("scene").replaceWith(make("p", { id: "scene", className: "wrong" }, "This browser draws no WebGL 2, so the robot and its sliders are not shown; the text, the parts and studies work without it."));
 
 const schema = new Schema(await (await fetch("schema.json")).json());
 const link = new Link();
@@ -73,7 +83,7 @@ const makeFile = async () => {
   await link.ask("make", { name: chosen.name });
   say(`written: ${chosen.name}`);
 };
-const name = make("b", { id: "name" }), light = make("span", { id: "light", className: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
+const name = make("h1", { id: "name" }), light = make("span", { id: "light", className: "light", role: "img", "aria-label": "state" }), size = make("span", { id: "size" });
 const makeButton = button("Make this a file ...", makeFile);
 $("bar").append(
   light, name, size, make("span", { className: "space" }), button("Open a bundled robot ...", gallery), makeButton, button("Save", () => save(), "Control+S"), button("Undo", () => undo(text.view), "Control+Z"), button("Redo", () => redo(text.view), "Control+Y"),
@@ -86,16 +96,17 @@ addEventListener("keydown", (event) => {
   else if (!inText && !event.target.matches("input[type=text]") && key === "z") (event.preventDefault(), event.shiftKey ? redo(text.view) : undo(text.view));
   else if (!inText && !event.target.matches("input[type=text]") && key === "y") (event.preventDefault(), redo(text.view));
 });
-addEventListener("beforeunload", (event) => saved || event.preventDefault());
+// a page in which nobody did anything has nothing to keep
+addEventListener("beforeunload", (event) => saved || navigator.userActivation?.hasBeenActive === false || event.preventDefault());
 
 // on narrow screens one of three is shown
 const panes = { Parts: "parts", Text: "text", Robot: "view" };
 for (const [label, id] of Object.entries(panes)) {
-  $("narrow").append(make("button", { type: "button", role: "tab", "aria-controls": id, "aria-selected": String(id === "parts"), onclick: () => pane(id) }, label));
+  $("narrow").append(make("button", { type: "button", "aria-controls": id, onclick: () => pane(id) }, label));
 }
 const pane = (id) => {
   $("main").dataset.pane = id;
-  for (const one of $("narrow").children) one.setAttribute("aria-selected", String(one.getAttribute("aria-controls") === id));
+  for (const one of $("narrow").children) one.setAttribute("aria-pressed", String(one.getAttribute("aria-controls") === id));
 };
 pane("parts");
 addEventListener("resize", () => tree.item(tree.path)?.scrollIntoView({ block: "nearest" }));
@@ -125,7 +136,7 @@ link.on("document", (found) => {
   text.open(found);
   mark(found.saved);
   makeButton.hidden = !found.imported;
-  if (!$("scene").src) $("scene").src = "scene/";
+  if (!$("scene").src && draws) $("scene").src = scene();
 });
 const LEVELS = { good: "no mistakes, nothing odd", note: "something to note", odd: "something odd", wrong: "mistakes" };
 const show = (level) => {
@@ -144,22 +155,27 @@ link.on("state", (state) => {
   document.body.dataset.version = state.version;
   if (state.size) size.textContent = state.size;
   const [first] = state.mistakes;
-  if (first) say(first.line ? `line ${first.line}: ${first.words}` : first.words, true);
+  if (first) say(first.line ? `line ${first.line}: ${first.words}` : first.words, true, false);
   else if (status.className) say("");
   show(first ? "wrong" : "good");
   $("view").classList.toggle("stale", Boolean(first));
 });
+const RANKS = { wrong: "mistake", odd: "odd", note: "note" };
+let found = "";
 link.on("findings", ({ rows, discretisation }) => {
   const level = ["wrong", "odd", "note"].find((one) => rows.some((row) => row.level === one));
   if (!light.classList.contains("wrong") || level === "wrong") show(level ?? "good");
+  if (found === (found = JSON.stringify([rows, discretisation]))) return; // nothing to tell again
   const remedy = ({ path, yaml }) => button(`${path[path.length - 1]}: ${yaml}`, () => text.edit("set", path, { yaml }), null, `Set ${path.join(".")} to ${yaml}`);
-  const lines = rows.map((row) => make("div", { className: row.level }, make("b", {}, row.where), ` ${row.what}`, row.remedy ? make("i", {}, ` ${row.remedy}`) : "", row.change ? remedy(row.change) : ""));
+  const lines = rows.map((row) => make("div", { className: row.level }, make("b", {}, row.where), make("small", {}, ` ${RANKS[row.level]}: `), row.what, row.remedy ? make("i", {}, ` ${row.remedy}`) : "", row.change ? remedy(row.change) : ""));
+  const box = $("findings"), open = Boolean($("discretisation")?.open), inside = box.contains(document.activeElement);
   if (discretisation) {
     const { words, divisions } = discretisation, now = discretisation.level === "ok" ? "good" : discretisation.level;
     const head = make("summary", {}, make("span", { className: `light ${now}`, role: "img", "aria-label": LEVELS[now] }), make("b", {}, "discretisation"), ` ${words[0] ?? ""}`);
-    lines.unshift(make("details", { id: "discretisation" }, head, ...[...words.slice(1), ...divisions].map((one) => make("p", {}, one))));
+    lines.unshift(make("details", { id: "discretisation", open }, head, ...[...words.slice(1), ...divisions].map((one) => make("p", {}, one))));
   }
-  $("findings").replaceChildren(...lines);
+  box.replaceChildren(...lines);
+  if (inside) (box.querySelector("summary, button") ?? box).focus();
 });
 link.on("updates", () => run(() => text.pull()));
 link.on("saved", () => {
@@ -170,9 +186,9 @@ link.on("conflict", (words) => say(words, true));
 link.on("refused", (words) => say(words, true));
 link.on("numbers", (values) => run(() => text.edit("numbers", [], { values })));
 // who drags a handle in the scene of this page undoes it here
-$("scene").addEventListener("load", () => $("scene").contentWindow.addEventListener("pointerdown", () => link.ask("touch").catch(() => {}), true));
+$("scene").addEventListener("load", () => {
+  $("scene").contentWindow.addEventListener("pointerdown", () => link.ask("touch").catch(() => {}), true);
+  nameAll($("scene").contentDocument);
+});
 link.on("selected", (path) => tree.select(path, true));
 link.addEventListener("closed", () => say("The session ended; what is in the text is not lost: copy it, or begin the session again and load the page.", true));
-
-const canvas = document.createElement("canvas");
-if (!canvas.getContext("webgl2")) $("view").prepend(make("p", { className: "wrong" }, "This browser draws no WebGL 2, so the robot is not shown; the text and the parts work without it."));

@@ -3,6 +3,8 @@ import { make } from "./dom.js";
 
 const INPUTS = { sliders: "as the sliders are", file: "as the file says" };
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];
+// what a slider says, beside it and to who listens
+const told = (slider, beside, words) => (slider.setAttribute("aria-valuetext", words), (beside.textContent = words));
 const number = (x) => String(Number(Number(x).toPrecision(4)));
 
 export class Studies {
@@ -55,7 +57,7 @@ export class Studies {
     this.ask = make("form", { "aria-label": "Options of the study" });
     this.ask.addEventListener("submit", (event) => (event.preventDefault(), this.start()));
     this.bar = make("progress", { max: 1, value: 0, "aria-label": "How far the study is" });
-    this.words = make("output", { className: "words" });
+    this.words = make("div", { className: "words" });
     this.cancel = make("button", { type: "button", onclick: () => this.run("cancel") }, "Cancel");
     this.begin = make("button", { type: "button", onclick: () => this.start() }, "Compute");
     this.result = make("section", { "aria-label": "Result of the study" });
@@ -80,6 +82,7 @@ export class Studies {
   }
 
   row(name, meaning, unit, ...content) {
+    if (content[0].matches("input, select")) content[0].setAttribute("aria-description", meaning);
     return make("label", { className: "row", title: meaning }, make("span", { className: "name" }, name, unit ? make("small", {}, ` ${unit}`) : ""), ...content);
   }
 
@@ -128,6 +131,7 @@ export class Studies {
   }
 
   start() {
+    if (this.state.busy) return;
     const axes = this.kind === "sweep" ? this.axes.filter((one) => one.name) : [];
     return this.run("study", { kind: this.kind, options: this.given[this.kind], inputs: this.inputs[this.kind] ?? "sliders", axes });
   }
@@ -138,11 +142,15 @@ export class Studies {
     const ended = this.state.busy && !state.busy;
     this.state = { ...this.state, ...state };
     if (!this.result) return;
+    if (!state.busy && document.activeElement === this.cancel) this.begin.focus();
     this.bar.hidden = this.cancel.hidden = !state.busy;
     if (state.busy && !state.done) this.bar.removeAttribute("value");
     else this.bar.value = state.done;
-    this.begin.disabled = Boolean(state.busy);
+    this.begin.setAttribute("aria-disabled", Boolean(state.busy)); // keeps the focus, unlike one that is disabled
     this.words.textContent = state.busy ? state.words : "";
+    const quarter = state.busy ? Math.floor(4 * state.done) : -1;
+    if (quarter !== this.quarter && state.busy) this.say(state.words); // who listens hears quarters of it
+    this.quarter = quarter;
     if (!first && (ended || (!state.busy && state.wrong))) this.say(state.words, state.wrong);
     if (!("found" in state)) return;
     const shape = JSON.stringify([state.found, state.modes, state.axes, state.columns, state.exports]);
@@ -203,18 +211,24 @@ export class Studies {
 
   async draw(column) {
     if (!column) return;
-    const image = this.parts.image, found = await this.run("picture", { column });
-    if (!found || image !== this.parts.image) return;
+    const image = this.parts.image;
+    let found = null;
+    try {
+      found = await this.link.ask("picture", { column });
+    } catch (error) {
+      if (image === this.parts.image) this.say(error.message, true);
+    }
+    if (!found || image !== this.parts.image) return; // of a sweep before
     this.box = found;
     image.src = `data:image/png;base64,${found.png}`;
-    image.alt = `${column} over ${this.state.axes.map((one) => one.name).join(" and ")}`;
+    image.alt = `${column} over ${this.state.axes.map((one) => one.name).join(" and ")}; sliders below choose the equilibrium`;
     this.mark();
   }
 
   // the equilibrium that is shown, in the picture and beside the sliders
   mark(at = this.parts.points.map((one) => Number(one.value))) {
     const { axes } = this.state;
-    at.forEach((i, k) => (this.parts.values[k].textContent = `${number(axes[k].values[i])} ${axes[k].unit}`));
+    at.forEach((i, k) => (told(this.parts.points[k], this.parts.values[k], `${number(axes[k].values[i])} ${axes[k].unit}`)));
     if (!this.box) return;
     const { box, x, y } = this.box, part = [(axes[0].values[at[0]] - x[0]) / (x[1] - x[0]), at.length > 1 ? (y[1] - axes[1].values[at[1]]) / (y[1] - y[0]) : 0];
     this.parts.dot.style.left = `${100 * (box[0] + part[0] * box[2])}%`;
@@ -238,7 +252,7 @@ export class Studies {
   player() {
     const part = this.parts;
     part.button = make("button", { type: "button", onclick: () => this.run("playback", { plays: !this.playing?.plays }) }, "Play");
-    part.time = make("input", { type: "range", step: "any", "aria-label": "Time", oninput: () => ((part.clock.textContent = `${number(part.time.value)} s`), this.follow("playback", { t: Number(part.time.value), plays: false })) });
+    part.time = make("input", { type: "range", step: "any", "aria-label": "Time", oninput: () => (told(part.time, part.clock, `${number(part.time.value)} s`), this.follow("playback", { t: Number(part.time.value), plays: false })) });
     part.clock = make("small", { className: "clock" });
     part.speed = make("select", { "aria-label": "Speed", title: "Seconds of it per second", onchange: () => this.run("playback", { speed: Number(part.speed.value) }) });
     part.loop = make("input", { type: "checkbox", onchange: () => this.run("playback", { loop: part.loop.checked }) });
@@ -258,7 +272,7 @@ export class Studies {
     part.button.textContent = playing.plays ? "Pause" : "Play";
     [part.time.min, part.time.max] = playing.span;
     if (!this.following) part.time.value = playing.t;
-    part.clock.textContent = `${number(part.time.value)} s`;
+    told(part.time, part.clock, `${number(part.time.value)} s`);
     part.loop.checked = playing.loop;
     const speeds = [...new Set([...SPEEDS, playing.speed])].sort((a, b) => a - b);
     if (part.speed.length !== speeds.length) part.speed.replaceChildren(...speeds.map((one) => make("option", { value: one }, `${number(one)}×`)));

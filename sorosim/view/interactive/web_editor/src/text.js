@@ -18,6 +18,13 @@ const colours = HighlightStyle.define([
   { tag: [tags.separator, tags.punctuation, tags.squareBracket, tags.brace], color: "var(--code-sign)" },
 ]);
 
+// Tab goes through the text; once somebody does something in it, Tab indents, and goes on after Escape
+let tabbed = false;
+addEventListener("keydown", (event) => (tabbed = event.key === "Tab"), true);
+addEventListener("pointerdown", () => (tabbed = false), true);
+const works = (event, view) => !["Tab", "Shift", "Control", "Alt", "Meta", "Escape"].includes(event.key) && view.setTabFocusMode(false);
+const passing = EditorView.domEventObservers({ focus: (event, view) => view.setTabFocusMode(tabbed), keydown: works, mousedown: works });
+
 export class Text {
   constructor(parent, link, schema) {
     this.link = link;
@@ -52,7 +59,7 @@ export class Text {
           hoverTooltip((view, position) => this.help(position)),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap, ...lintKeymap, indentWithTab]),
           collab({ startVersion: version }), own, EditorState.readOnly.of(Boolean(imported)),
-          EditorView.contentAttributes.of({ "aria-label": "Text of the robot's file" }),
+          EditorView.contentAttributes.of({ "aria-label": "Text of the robot's file", "aria-describedby": "leave", tabindex: "0" }), passing,
         ],
       }),
     });

@@ -17,7 +17,7 @@ export class Tree {
     const button = (label, icon, action, keys) =>
       make("sl-tooltip", { content: keys ? `${label} (${keys})` : label }, make("button", { type: "button", "aria-label": label, "aria-keyshortcuts": keys ?? null, onclick: () => this.run(action) }, icon));
     bar.append(
-      button("Add", "+", () => this.add(), "Insert"), button("Copy", "2×", () => this.copy(), "Control+D"), button("Rename", "✎", () => this.rename(), "F2"),
+      button("Add", "+", () => this.add(), "Insert"), button("Copy", make("sl-icon", { name: "copy" }), () => this.copy(), "Control+D"), button("Rename", "✎", () => this.rename(), "F2"),
       button("Move up", "↑", () => this.move(-1), "Alt+ArrowUp"), button("Move down", "↓", () => this.move(1), "Alt+ArrowDown"), button("Delete", "✕", () => this.remove(), "Delete"),
     );
   }
@@ -55,6 +55,10 @@ export class Tree {
       out.expanded = first || open.has(key([block])) || (this.path[0] === block && this.path.length > 1);
       return out;
     }));
+    // browsers see no tree in items that are slotted into one; they see what it owns
+    const items = [...this.tree.querySelectorAll("sl-tree-item")];
+    items.forEach((one, k) => ((one.id = `item-${k}`), one.setAttribute("aria-level", JSON.parse(one.dataset.path).length)));
+    this.tree.setAttribute("aria-owns", items.map((one) => one.id).join(" "));
     if (focused) requestAnimationFrame(() => this.item(this.path)?.focus());
   }
 
@@ -147,9 +151,10 @@ export class Tree {
     this.later(names.length > 1 ? [path[0], names[at + 1] ?? names[at - 1]] : [path[0]]);
   }
 
-  // select what the next outline has
+  // select what this outline has, or the next one
   later(path) {
     this.wanted = path;
+    this.after();
   }
 
   after() {
