@@ -32,7 +32,11 @@ PAPER, INK, RING = (27, 32, 41), (255, 255, 255), (230, 120, 0)
 WAY, PRESS = 0.5, 0.3  # s in which the pointer goes to its next place, and presses
 ARROW = np.array([(0, 0), (0, 20), (4.6, 15.8), (8, 23.4), (11.2, 22), (7.8, 14.6), (14, 14.2)])  # the pointer
 TITLE = ("A soft finger from nothing", "sorosim live finger.yaml --edit", "by clicks and keys, in about two minutes")
-END = ("finger.yaml is written", "sorosim statics finger.yaml", "docs/build_in_browser.md has it in full, and what to try next")
+END = (
+    "finger.yaml is written",
+    "sorosim statics finger.yaml",
+    "docs/build_in_browser.md has it in full, and what to try next",
+)
 POSTER = "A round number"  # with what the words of the picture begin that stands for the film
 
 
@@ -145,10 +149,11 @@ def main() -> None:
             film = Film(driver)
             try:
                 build(Builder(driver, live, film))
-            finally:
-                if film.shots:
-                    _write_mp4(folder / "build_a_finger.mp4", film.images(), FPS, (WIDTH, HEIGHT))
-            film.poster().convert("P", palette=Image.Palette.ADAPTIVE).save(folder / "build_a_finger.png", optimize=True)
+            finally:  # where it fails, the film shows how far it came
+                _write_mp4(folder / "build_a_finger.mp4", film.images(), FPS, (WIDTH, HEIGHT))
+            film.poster().convert("P", palette=Image.Palette.ADAPTIVE).save(
+                folder / "build_a_finger.png", optimize=True
+            )
         print(path.read_text(encoding="utf-8"))
     print(f"{sum(count for *_, count in film.shots) / FPS + 10:.0f} s")
 

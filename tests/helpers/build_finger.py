@@ -3,11 +3,12 @@
 Who watches is told what is done, in words, where the pointer is, and when to look.
 """
 
+import contextlib
 import re
 import time
 
 from helpers.browser import close_notices
-from helpers.person import Person, drag, until
+from helpers.person import PATIENCE, Person, drag, until
 
 SIZE = 1280, 728  # pixels of the page
 LENGTH, PULL = "14 cm", 5.0  # N, the end of the slider
@@ -36,6 +37,7 @@ class Builder(Person):
         width, height = SIZE
         about = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", about)
+        driver.set_script_timeout(PATIENCE)  # software draws slowly
         super().__init__(driver, live, SIZE)
         self.live, self.watcher = live, watcher
         driver.switch_to.frame("scene")
@@ -56,10 +58,25 @@ class Builder(Person):
             element, part,
         )  # fmt: skip
 
-    def click(self, element, look=1.0):
-        self.watcher.point(*self.at(element))
-        element.click()
+    def named(self, selector, words):
+        """The element that says some words, or none."""
+        script = "return [...document.querySelectorAll(arguments[0])].find((one) => one.textContent === arguments[1])"
+        return self.driver.execute_script(script, selector, words)
+
+    def click(self, find, look=1.0):
+        """What is found; findings and forms may be made anew meanwhile."""
+        self.watcher.point(*self.steady(lambda: self.at(find())))
+        self.steady(lambda: until(find).click())
         self.watcher.look(look)
+
+    @staticmethod
+    def steady(action):
+        """What an action makes of elements that may be made anew meanwhile."""
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        while True:
+            with contextlib.suppress(StaleElementReferenceException):
+                return action()
 
     def choose(self, *path):
         """Select a part in the tree."""
@@ -71,39 +88,45 @@ class Builder(Person):
     def add(self, block, kind, name):
         """A part by the dialog of its block."""
         self.choose(block)
-        self.click(self.all("#tree-bar button[aria-label='Add']")[0], 0.1)
-        choice = until(lambda: self.all(f"sl-dialog[open] input[value='{kind}']"))[0]
+        self.click(lambda: self.all("#tree-bar button[aria-label='Add']")[0], 0.1)
+        until(lambda: self.all("sl-dialog[open] input"))
         time.sleep(0.5)  # it is shown gradually
         self.watcher.look(1.5)
-        self.click(choice, 0.6)
+        self.click(lambda: self.all(f"sl-dialog[open] input[value='{kind}']")[0], 0.6)
         field = self.all("sl-dialog input[name='name']")[0]
         self.watcher.point(*self.at(field, 0.2))
         field.send_keys(self.keys.CONTROL, "a")
         field.send_keys(name)
         self.watcher.look(1.0)
-        self.click(self.all("sl-dialog sl-button[variant='primary']")[0], 0.1)
+        self.click(lambda: self.all("sl-dialog sl-button[variant='primary']")[0], 0.1)
         until(lambda: not self.all("sl-dialog"))
         self.said(f"{name}:")
 
-    def number(self, label, value, look=2.0):
-        """A number in the form."""
-        field = until(lambda: self.all(f"#form input[aria-label='{label}']"))[0]
-        self.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", field)
-        self.watcher.point(*self.at(field, 0.3))
-        field.send_keys(self.keys.CONTROL, "a")
-        field.send_keys(value)
+    def number(self, label, value, says, look=2.0):
+        """A number in the form, after which the text says something."""
+
+        def field():
+            return until(lambda: self.all(f"#form input[aria-label='{label}']"))[0]
+
+        script = "arguments[0].scrollIntoView({block: 'center'})"
+        self.steady(lambda: self.driver.execute_script(script, field()))
+        self.watcher.point(*self.steady(lambda: self.at(field(), 0.3)))
+        self.steady(lambda: field().send_keys(self.keys.CONTROL, "a"))
+        self.steady(lambda: field().send_keys(value))
         self.watcher.look(0.7, 0.2)
-        field.send_keys(self.keys.ENTER)
-        self.said(value)
+        self.steady(lambda: field().send_keys(self.keys.ENTER))
+        self.said(says)
         self.watcher.look(look)
 
     def word(self, word):
         """Select a word of the text by two clicks."""
         from selenium.webdriver.common.action_chains import ActionChains
 
-        found = [one for one in self.all(".cm-line span") if one.text == word]
-        self.watcher.point(*self.at(found[0]))
-        ActionChains(self.driver).double_click(found[0]).perform()
+        def found():
+            return until(lambda: self.named(".cm-line span", word))
+
+        self.watcher.point(*self.steady(lambda: self.at(found())))
+        self.steady(lambda: ActionChains(self.driver).double_click(found()).perform())
         self.watcher.look(0.6, 0.3)
 
     def write(self, words, pace=0.1):
@@ -113,22 +136,29 @@ class Builder(Person):
             self.watcher.look(3 * pace, 0.1)
         self.driver.switch_to.active_element.send_keys(self.keys.ESCAPE)  # of what is completed
 
-    def slide(self, label, keys, until_it_says):
-        """A slider of the form, by arrow keys."""
-        def slider():  # the form may be made anew
+    def slide(self, label, wanted):
+        """A slider of the form, by arrow keys until the file says a number."""
+
+        def slider():
             return until(lambda: self.all(f"#form input[aria-label='{label}, slider']"))[0]
 
+        def value(name="value"):
+            return self.steady(lambda: float(slider().get_attribute(name)))
+
         def thumb():
-            low, high, x = (float(slider().get_attribute(name)) for name in ("min", "max", "value"))
-            return self.at(slider(), 0.05 + 0.9 * (x - low) / (high - low))
+            part = (value() - value("min")) / (value("max") - value("min"))
+            return self.steady(lambda: self.at(slider(), 0.05 + 0.9 * part))
 
         self.watcher.point(*thumb())
-        for _ in range(keys):
-            slider().send_keys(self.keys.ARROW_RIGHT)
+        end = float(wanted.split()[0])
+        while wanted not in self.text.text:
+            key = self.keys.ARROW_RIGHT if value() < end else self.keys.ARROW_LEFT
+            self.steady(lambda key=key: slider().send_keys(key))
+            time.sleep(0.1)
             if self.watcher.films:
                 self.watcher.point(*thumb(), False)
                 self.watcher.look(0.12, 0.25)
-        self.said(until_it_says)
+        self.said(wanted)
 
     def pull(self, label, parts):
         """A slider of the scene, by a pointer that drags it to its end."""
@@ -181,20 +211,20 @@ def build(me):
     until(lambda: [link.name for link in session.robot.links] == ["finger"])
     watcher.look(3.0, 4.0)
     watcher.say("A slider makes it longer, and the scene follows at once.")
-    me.slide("links finger rod length", 40, LENGTH)
+    me.slide("links finger rod length", LENGTH)
     watcher.look(1.5)
     watcher.say("Numbers may be typed too, with their units: a radius of 8 mm.")
-    me.number("links finger rod section circle radius", "8 mm")
+    me.number("links finger rod section circle radius", "8 mm", "radius: 8 mm")
     watcher.say("The order of the strain: with 3 the rod bends as a cubic, about y and about z.")
-    me.number("links finger rod strain bending", "3", 2.5)
-    assert text.report["size"] == "8 coordinates, 0 inputs"
+    me.number("links finger rod strain bending", "3", "bending: 3", 2.5)
+    until(lambda: text.report["size"] == "8 coordinates, 0 inputs")
     watcher.say("The doctor reads every change. Its remedies are buttons: without damping it would swing for ever.")
     remedy = "damping: 1e+04 Pa*s"
-    button = until(lambda: [one for one in me.all("#findings button") if one.text == remedy])[0]
+    until(lambda: me.named("#findings button", remedy))
     watcher.look(2.5)
-    me.click(button, 0.1)
+    me.click(lambda: me.named("#findings button", remedy), 0.1)
     me.said(remedy)
-    until(lambda: not [one for one in me.all("#findings button") if one.text == remedy])
+    until(lambda: not me.named("#findings button", remedy))
     watcher.look(3.0)
 
     watcher.say("+ in the actuators: a tendon along the rod.")
@@ -202,7 +232,7 @@ def build(me):
     until(lambda: session.robot.actuator_names == ("flexor",))
     watcher.look(2.0, 3.0)
     watcher.say("Its place in the section: 6 mm above the axis.")
-    me.number("actuators flexor tendon z", "6 mm")
+    me.number("actuators flexor tendon z", "6 mm", "z: 6 mm")
     watcher.say("Pulled by its slider, the finger bends. Each picture is an equilibrium.")
     me.pull("flexor", 12)
     until(lambda: session.state.values["flexor"] == PULL)
@@ -225,11 +255,10 @@ def build(me):
     watcher.say("... and stands in words at its line. The robot before stays, pale.")
     watcher.look(4.0)
     watcher.say("Undo takes it back,")
-    undo = next(one for one in me.all("#bar button") if one.text == "Undo")
     for _ in range(40):
         if text.text == before:
             break
-        me.click(undo, 0.1)
+        me.click(lambda: me.named("#bar button", "Undo"), 0.1)
         time.sleep(0.2)
     assert text.text == before
     me.said("half_space")
@@ -262,13 +291,13 @@ def build(me):
     until(lambda: len(me.touches()))
     watcher.look(2.0, 2.0)
     watcher.say("A round number is typed. Where the ball presses the finger, an arrow shows the force.")
-    me.number("loads touch contact and at position z", "4 cm", 0.1)
+    me.number("loads touch contact and at position z", "4 cm", "[8 cm, 0, 4 cm]", 0.1)
     until(lambda: len(me.touches()))
     assert me.touches().max() > 0.0
     watcher.look(4.0, 3.0)
 
     watcher.say("The tab Studies computes with it: a run of 2 s, pulled as the sliders are.")
-    me.click(me.all("#tab-studies")[0])
+    me.click(lambda: me.all("#tab-studies")[0])
     until(lambda: me.all("#studies select[aria-label='Inputs'] option"))
     inputs = me.all("#studies select[aria-label='Inputs']")[0]
     watcher.point(*me.at(inputs))
@@ -278,9 +307,8 @@ def build(me):
     watcher.point(*me.at(field, 0.3))
     field.send_keys("2 s")
     watcher.look(1.0)
-    compute = next(one for one in me.all("#studies button") if one.text == "Compute")
     studies = me.live._editing.studies
-    me.click(compute, 0.5)
+    me.click(lambda: me.named("#studies button", "Compute"), 0.5)
     until(lambda: me.all("#studies [role='group'][aria-label='Playback']"))
     run = studies.result
     assert run.t[-1] == 2.0
@@ -288,11 +316,10 @@ def build(me):
     assert max(run.contacts.at(k).normal_force.max(initial=0.0) for k in range(len(run.t))) > 0.0
     watcher.say("The motion plays in the scene: the tendon tightens, and the finger swings against the ball.")
     play(me, studies)
-    back = next(one for one in me.all("#studies button") if one.text == "Back to the robot")
     watcher.say("Back to the robot, and Save: only now the file is written.")
-    me.click(back, 1.5)
+    me.click(lambda: me.named("#studies button", "Back to the robot"), 1.5)
     assert not text.path.exists()
-    me.click(next(one for one in me.all("#bar button") if one.text == "Save"), 0.1)
+    me.click(lambda: me.named("#bar button", "Save"), 0.1)
     until(text.path.exists)
     until(lambda: "written" in me.all("#status")[0].text)
     watcher.look(4.0)
@@ -309,7 +336,7 @@ def play(me, studies):
     slider = me.all("#studies input[aria-label='Time']")[0]
     slider.send_keys(me.keys.HOME)
     me.watcher.look(0.5)
-    me.click(next(one for one in me.all("#studies .player button") if one.text == "Play"), 0.1)
+    me.click(lambda: me.named("#studies .player button", "Play"), 0.1)
     t = 0.0
     while studies.playback.data()["plays"]:
         now = studies.playback.data()["t"]
