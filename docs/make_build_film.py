@@ -76,7 +76,7 @@ class Film:
         for s in np.linspace(0.0, 1.0, round(PRESS * FPS) + 1)[1:]:
             self._keep(self._at, float(s), 1)
 
-    def look(self, seconds: float, settle: float = 1.5) -> None:
+    def look(self, seconds: float, settle: float = 1.0) -> None:
         """The page, as it is after a while, for some seconds."""
         time.sleep(settle)
         self._take()
@@ -95,10 +95,10 @@ class Film:
 
     def images(self) -> Iterator[np.ndarray]:
         """All pictures of the film."""
-        yield from [np.asarray(card(*TITLE))] * (5 * FPS)
+        yield from [np.asarray(card(*TITLE))] * (4 * FPS)
         for *shot, count in self.shots:
             yield from [np.asarray(drawn(*shot))] * count
-        yield from [np.asarray(card(*END))] * (5 * FPS)
+        yield from [np.asarray(card(*END))] * (4 * FPS)
 
     def poster(self) -> Image.Image:
         """A picture that stands for it."""
@@ -155,7 +155,7 @@ def main() -> None:
                 folder / "build_a_finger.png", optimize=True
             )
         print(path.read_text(encoding="utf-8"))
-    print(f"{sum(count for *_, count in film.shots) / FPS + 10:.0f} s")
+    print(f"{sum(count for *_, count in film.shots) / FPS + 8:.0f} s")
 
 
 if __name__ == "__main__":

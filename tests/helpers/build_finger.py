@@ -12,7 +12,7 @@ from helpers.person import PATIENCE, Person, drag, until
 
 SIZE = 1280, 728  # pixels of the page
 LENGTH, PULL = "14 cm", 5.0  # N, the end of the slider
-WRONG, RIGHT = "sphare: {radius: 2 cm}", "sphere: {radius: 2 cm}, at: {position: [8 cm, 0, 8 cm]}"
+WRONG, RIGHT = "sphare: {radius: 2 cm}", "at: {position: [8 cm, 0, 8 cm]}, sphere: {radius: 2 cm}"
 
 
 class Nobody:
@@ -26,7 +26,7 @@ class Nobody:
     def point(self, x, y, press=True):
         """The pointer goes there, and presses."""
 
-    def look(self, seconds, settle=1.5):
+    def look(self, seconds, settle=1.0):
         """The page, as it is after a while, for some seconds."""
 
 
@@ -126,14 +126,16 @@ class Builder(Person):
             return until(lambda: self.named(".cm-line span", word))
 
         self.watcher.point(*self.steady(lambda: self.at(found())))
-        self.steady(lambda: ActionChains(self.driver).double_click(found()).perform())
+        self.steady(lambda: ActionChains(self.driver).double_click(found()).move_by_offset(60, 80).perform())
+        x, y = self.steady(lambda: self.at(found()))
+        self.watcher.point(x + 60, y + 80, False)  # so that help does not hide the line
         self.watcher.look(0.6, 0.3)
 
-    def write(self, words, pace=0.1):
+    def write(self, words, pace=0.08):
         """Type into the text."""
         for part in re.findall(r".{1,3}", words) if self.watcher.films else [words]:
             self.driver.switch_to.active_element.send_keys(part)
-            self.watcher.look(3 * pace, 0.1)
+            self.watcher.look(3 * pace, 0.0)
         self.driver.switch_to.active_element.send_keys(self.keys.ESCAPE)  # of what is completed
 
     def slide(self, label, wanted):
@@ -157,7 +159,7 @@ class Builder(Person):
             time.sleep(0.1)
             if self.watcher.films:
                 self.watcher.point(*thumb(), False)
-                self.watcher.look(0.12, 0.25)
+                self.watcher.look(0.12, 0.1)
         self.said(wanted)
 
     def pull(self, label, parts):
@@ -181,7 +183,7 @@ class Builder(Person):
             pointer.w3c_actions.pointer_action.move_to_location(round(x), int(begin[1]))
             pointer.perform()
             self.watcher.point(x, begin[1], False)
-            self.watcher.look(0.25, 0.7)
+            self.watcher.look(0.3, 0.5)
         pointer = ActionChains(self.driver, duration=50)
         pointer.w3c_actions.pointer_action.pointer_up()
         pointer.perform()
@@ -197,7 +199,7 @@ def build(me):
     watcher, text, session = me.watcher, me.text, me.live.session
     watcher.say("The file is empty: its parts are at the left, its text in the middle, the robot at the right.")
     assert text.report["mistakes"]
-    watcher.look(5.0)
+    watcher.look(4.5)
     watcher.say("The text can be typed at any time. Here it gets the robot's name.")
     me.word("robot")
     me.write("finger")
@@ -234,7 +236,7 @@ def build(me):
     watcher.say("Its place in the section: 6 mm above the axis.")
     me.number("actuators flexor tendon z", "6 mm", "z: 6 mm")
     watcher.say("Pulled by its slider, the finger bends. Each picture is an equilibrium.")
-    me.pull("flexor", 12)
+    me.pull("flexor", 10)
     until(lambda: session.state.values["flexor"] == PULL)
     watcher.look(2.5, 2.0)
 

@@ -1,7 +1,6 @@
 """The editor in a browser, by clicks and keys alone: a robot from nothing, mistakes, undoing, others who type."""
 
 import asyncio
-import json
 import re
 import time
 

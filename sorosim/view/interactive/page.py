@@ -69,7 +69,9 @@ class Page:
         self.rate = 0.0
         self._gui, self._uplot = self._server.gui, viser.uplot
         guard.accepts = self._accepts
-        self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="small" if self._beside else "medium")
+        self._gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="small" if self._beside else "medium"
+        )
         self._built: LiveState | None = None
         self._panels: Any = None
         self._selected = ""
