@@ -35,7 +35,7 @@ TITLE = ("A soft finger from nothing", "sorosim live finger.yaml --edit", "by cl
 END = (
     "finger.yaml is written",
     "sorosim statics finger.yaml",
-    "docs/build_in_browser.md has it in full, and what to try next",
+    "its text, and what to try next, are on the page of this film",
 )
 POSTER = "A round number"  # with what the words of the picture begin that stands for the film
 

@@ -288,7 +288,7 @@ def build(me):
         watcher.point(x, y, False)
         watcher.look(0.3, 0.8)
 
-    drag(me.driver, me.live, k, (0, 110), each)
+    drag(me.driver, me.live, k, (0, 46), each)
     until(lambda: "0, 8 cm]" not in text.text)
     until(lambda: len(me.touches()))
     watcher.look(2.0, 2.0)
@@ -298,7 +298,7 @@ def build(me):
     assert me.touches().max() > 0.0
     watcher.look(4.0, 3.0)
 
-    watcher.say("The tab Studies computes with it: a run of 2 s, pulled as the sliders are.")
+    watcher.say("The tab Studies computes with it: a run of 1 s, pulled as the sliders are.")
     me.click(lambda: me.all("#tab-studies")[0])
     until(lambda: me.all("#studies select[aria-label='Inputs'] option"))
     inputs = me.all("#studies select[aria-label='Inputs']")[0]
@@ -307,13 +307,13 @@ def build(me):
     field = me.all("#studies input[name='t_end']")[0]
     watcher.look(1.0)
     watcher.point(*me.at(field, 0.3))
-    field.send_keys("2 s")
+    field.send_keys("1 s")
     watcher.look(1.0)
     studies = me.live._editing.studies
     me.click(lambda: me.named("#studies button", "Compute"), 0.5)
     until(lambda: me.all("#studies [role='group'][aria-label='Playback']"))
     run = studies.result
-    assert run.t[-1] == 2.0
+    assert run.t[-1] == 1.0
     assert (run.u == PULL).all()
     assert max(run.contacts.at(k).normal_force.max(initial=0.0) for k in range(len(run.t))) > 0.0
     watcher.say("The motion plays in the scene: the tendon tightens, and the finger swings against the ball.")
@@ -342,6 +342,6 @@ def play(me, studies):
     t = 0.0
     while studies.playback.data()["plays"]:
         now = studies.playback.data()["t"]
-        me.watcher.look(5.0 * (now - t), 0.0)
+        me.watcher.look(8.0 * (now - t), 0.0)
         t = now
     me.watcher.look(1.5)
