@@ -299,6 +299,7 @@ def test_from_nothing():
     assert lacking["tendon"] == "needs one of links"
     (rod,) = (one for one in additions(read_text(text, "x").data, "links") if one.kind == "rod")
     text = add(text, "links", rod, "arm")
+    assert "links:\n  arm:\n    joint: fixed\n    rod: {" in text  # on lines of its own
     (tendon,) = (one for one in additions(read_text(text, "x").data, "actuators") if one.kind == "tendon")
     text = add(text, "actuators", tendon, "pull")
     robot = load_text(text, "x.yaml", Path())

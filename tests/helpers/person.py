@@ -3,6 +3,8 @@
 import json
 import time
 
+import numpy as np
+
 from sorosim.base.problems import at_path
 from sorosim.files.kinds import BLOCKS
 
@@ -21,13 +23,13 @@ def until(condition, patience=None):
 class Person:
     """Who has the page open; counts what it takes: `clicks`, and `strokes` of keys."""
 
-    def __init__(self, driver, live):
+    def __init__(self, driver, live, size=(1600, 950)):
         from selenium.webdriver.common.by import By
         from selenium.webdriver.common.keys import Keys
 
         self.driver, self.text, self.css, self.keys = driver, live._editing.text, By.CSS_SELECTOR, Keys
         self.clicks = self.strokes = 0
-        driver.set_window_size(1600, 950)
+        driver.set_window_size(*size)
         driver.get(live.url)
         until(lambda: self.all("sl-tree-item") and self.text.report)
 
@@ -237,3 +239,44 @@ def shape(value):
 
 def words(path):
     return " ".join(map(str, path))
+
+
+def drag(driver, live, k, by, each=lambda x, y: None):
+    """Drag a handle by pixels, with a real pointer; `each` is called after each part of the way."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    handles = live._editing.handles
+    R, along = handles._poses[k][:3, :3], handles.items[k].arrow
+    place = np.array(handles._nodes[k].position) + 0.05 * live.session.size * R @ along  # on the shaft of its arrow
+    camera = until(lambda: next(iter(live._page._server.get_clients().values()), None)).camera
+    rect = driver.execute_script(
+        "const f = document.getElementById('scene').getBoundingClientRect();"
+        "const c = document.getElementById('scene').contentDocument.querySelector('canvas').getBoundingClientRect();"
+        "return [f.x + c.x, f.y + c.y, c.width, c.height]"
+    )
+    x, y = pixel(place, camera, rect)
+
+    def act(what, *where):
+        pointer = ActionChains(driver, duration=100)
+        getattr(pointer.w3c_actions.pointer_action, what)(*where)
+        pointer.perform()
+
+    act("move_to_location", int(x), int(y))
+    act("pointer_down")
+    for part in np.linspace(0.0, 1.0, 6)[1:]:
+        act("move_to_location", int(x + part * by[0]), int(y + part * by[1]))
+        time.sleep(0.2)
+        each(x + part * by[0], y + part * by[1])
+    act("pointer_up")
+
+
+def pixel(place, camera, rect):
+    """Where a point is seen, in pixels of the window."""
+    forward = np.array(camera.look_at) - np.array(camera.position)
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, np.array(camera.up_direction))
+    right /= np.linalg.norm(right)
+    away = place - np.array(camera.position)
+    scale = 0.5 * rect[3] / np.tan(0.5 * camera.fov) / (away @ forward)
+    up = np.cross(right, forward)
+    return rect[0] + 0.5 * rect[2] + scale * (away @ right), rect[1] + 0.5 * rect[3] - scale * (away @ up)

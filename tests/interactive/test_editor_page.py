@@ -4,10 +4,9 @@ import asyncio
 import re
 import time
 
-import numpy as np
 import pytest
 from helpers.browser import browser, close_notices, has_browser
-from helpers.person import Person, until
+from helpers.person import Person, drag, until
 
 import sorosim
 from sorosim.files import load
@@ -197,42 +196,6 @@ def test_messages_of_pages_that_are_closed_do_not_stay(tmp_path):
         for _ in range(3):
             asyncio.run(come_and_go(live.url.replace("http", "ws") + "editor"))
         until(lambda: not live._editing.server._open, 30.0)
-
-
-def drag(driver, live, k, by):
-    """Drag a handle by pixels, with a real pointer."""
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    handles = live._editing.handles
-    R, along = handles._poses[k][:3, :3], handles.items[k].arrow
-    place = np.array(handles._nodes[k].position) + 0.05 * live.session.size * R @ along  # on the shaft of its arrow
-    camera = until(lambda: next(iter(live._page._server.get_clients().values()), None)).camera
-    rect = driver.execute_script(
-        "const f = document.getElementById('scene').getBoundingClientRect();"
-        "const c = document.getElementById('scene').contentDocument.querySelector('canvas').getBoundingClientRect();"
-        "return [f.x + c.x, f.y + c.y, c.width, c.height]"
-    )
-    x, y = pixel(place, camera, rect)
-    pointer = ActionChains(driver, duration=100)
-    pointer.w3c_actions.pointer_action.move_to_location(int(x), int(y))
-    pointer.w3c_actions.pointer_action.pointer_down()
-    for part in np.linspace(0.0, 1.0, 6)[1:]:
-        pointer.w3c_actions.pointer_action.move_to_location(int(x + part * by[0]), int(y + part * by[1]))
-        pointer.w3c_actions.pointer_action.pause(0.2)
-    pointer.w3c_actions.pointer_action.pointer_up()
-    pointer.perform()
-
-
-def pixel(place, camera, rect):
-    """Where a point is seen, in pixels of the window."""
-    forward = np.array(camera.look_at) - np.array(camera.position)
-    forward /= np.linalg.norm(forward)
-    right = np.cross(forward, np.array(camera.up_direction))
-    right /= np.linalg.norm(right)
-    away = place - np.array(camera.position)
-    scale = 0.5 * rect[3] / np.tan(0.5 * camera.fov) / (away @ forward)
-    up = np.cross(right, forward)
-    return rect[0] + 0.5 * rect[2] + scale * (away @ right), rect[1] + 0.5 * rect[3] - scale * (away @ up)
 
 
 ARM = """\

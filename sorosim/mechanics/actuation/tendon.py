@@ -26,6 +26,8 @@ class Tendon(RoutedActuator, kind="tendon", title="Tendons"):
     it enters another rod do not count.
     """
 
+    template = "{rod: arm, y: 0, z: 5 mm}"
+
     _: KW_ONLY
     stiffness: float | None = key(
         Quantity("stiffness", above=0.0),

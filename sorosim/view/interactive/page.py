@@ -69,7 +69,9 @@ class Page:
         self.rate = 0.0
         self._gui, self._uplot = self._server.gui, viser.uplot
         guard.accepts = self._accepts
-        self._gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self._gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="small" if self._beside else "medium"
+        )
         self._built: LiveState | None = None
         self._panels: Any = None
         self._selected = ""
@@ -153,6 +155,11 @@ class Page:
         self._status, self._message = gui.add_markdown(""), gui.add_markdown("")
         self._buttons = gui.add_button_group("", ("pause", "step", "reset"), hint=KEYS)
         self._buttons.on_click(lambda event: self.session.press(event.target.value))
+        self._source: Any = None
+        self._sliders, self._touched = dict[str, Any](), dict[str, float]()
+        if state.controls.all:
+            with gui.add_folder("Controls"):
+                self._build_controls(state)
         self._mode = self._dropdown("mode", MODES, self.session.set_mode)
         self._slider("speed", *SPEEDS, 0.05, state.speed, self.session.set_speed)
         self._record = gui.add_button("record", icon=None)
@@ -162,11 +169,6 @@ class Page:
         self._history = deque[tuple[float, Array]]()
         self._chart: Any = gui.add_markdown("")  # where the plot is to be
         self._clear_plot()
-        self._source: Any = None
-        self._sliders, self._touched = dict[str, Any](), dict[str, float]()
-        if state.controls.all:
-            with gui.add_folder("Controls"):
-                self._build_controls(state)
         self._estimate: dict[str, Any] = {}
         if state.estimated is not None:
             with gui.add_folder("Estimate"):

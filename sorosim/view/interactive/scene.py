@@ -73,6 +73,7 @@ class RobotScene:
         self._extent = self.visual.extent(first.q[None])
         self._size = largest([self._extent])
         self._meshes: list[tuple[Any, Any, float | None]] = []  # with what they are alike in, and how clear they are
+        self._obstacles: list[tuple[Any, float | None]] = []  # with how clear they are
         self._soft, self._rigid = self._robot(self.visual.geometry.poses(first.q), on_drag, on_click, before)
         self._estimate = None if first.estimated is None else _Estimate(self._scene, first, self.visual)
         self._surroundings(up_axis(first.gravity), aims)
@@ -128,9 +129,9 @@ class RobotScene:
     # -- nodes -----------------------------------------------------------------------------------------------------
 
     def pale(self, pale: bool) -> None:
-        """Let what is inside of the robot be seen through it, or no longer."""
-        for mesh, _, opacity in self._meshes:
-            if mesh.opacity != (new := CLEAR if pale else opacity):
+        """Let what is inside of the robot and of obstacles be seen through them, or no longer."""
+        for mesh, opacity in [*((mesh, opacity) for mesh, _, opacity in self._meshes), *self._obstacles]:
+            if mesh.opacity != (new := min(CLEAR, opacity or 1.0) if pale else opacity):
                 mesh.opacity = new
 
     def _clear(self, kept: Collection[str]) -> None:
@@ -196,10 +197,11 @@ class RobotScene:
         for k, one in enumerate(obstacles(robot, points)):
             framed += [one.points] if one.framed else []
             opacity = None if one.opacity >= 1.0 else one.opacity
-            scene.add_mesh_simple(
+            mesh = scene.add_mesh_simple(
                 f"/obstacles/{k}", one.points, one.faces, color=rgb(one.colour), opacity=opacity, side="double",
                 cast_shadow=False,
             )  # fmt: skip
+            self._obstacles.append((mesh, opacity))
         camera = fit_camera(np.concatenate(framed), up, "iso", *(BESIDE if self._beside else (ASPECT, MARGINS)))
         first = self._server.initial_camera
         first.position, first.look_at, first.up = camera.position, camera.focus, camera.up

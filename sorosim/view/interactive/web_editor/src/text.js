@@ -53,7 +53,7 @@ export class Text {
       state: EditorState.create({
         doc: text,
         extensions: [
-          lineNumbers(), foldGutter(), history(), drawSelection(), bracketMatching(), highlightActiveLine(), yaml(),
+          lineNumbers(), foldGutter(), history(), drawSelection(), bracketMatching(), highlightActiveLine(), EditorView.lineWrapping, yaml(),
           syntaxHighlighting(colours), indentUnit.of("  "), EditorState.tabSize.of(2), lintGutter(),
           autocompletion({ override: [(context) => this.complete(context)] }),
           hoverTooltip((view, position) => this.help(position)),
