@@ -9,25 +9,29 @@ const bare = (text) => (/^'(?:[^']|'')*'$/.test(text) ? text.slice(1, -1).replac
 
 export class Form {
   constructor(form, text, schema, say) {
-    Object.assign(this, { form, text, schema, say, path: [], sliding: false, onBlock: () => {} });
+    Object.assign(this, { form, text, schema, say, path: [], sliding: false, changing: 0, onBlock: () => {} });
     form.addEventListener("submit", (event) => event.preventDefault());
     this.lists = make("div");
   }
 
   async change(what, path, given) {
+    this.changing++;
     try {
       this.goal = what === "put" ? JSON.stringify([...path, given.key]).slice(0, -1) : null; // where who adds something goes on
       await this.text.edit(what, path, given);
     } catch (error) {
       this.say(error.message, true);
-      this.show(this.path);
+      this.changing--;
+      return this.show(this.path);
     }
+    if (!--this.changing) this.show(this.path);
   }
 
   show(path) {
     if (this.sliding) return;
-    this.path = path;
     const active = this.form.contains(document.activeElement) ? document.activeElement : null;
+    if (active?.dataset.role === "slider" && JSON.stringify(path) === JSON.stringify(this.path) && (this.changing || this.text.isAhead)) return; // an older state is no news
+    this.path = path;
     const at = active && [active.dataset.at, active.selectionStart, active.dataset.role];
     if (active?.matches("input[type=text]") && active.value !== active.defaultValue) return; // somebody types
     const node = this.text.node(path), shape = JSON.stringify([path, node && shapeOf(node), this.text.names("parameters")]);

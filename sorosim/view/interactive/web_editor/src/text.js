@@ -70,6 +70,11 @@ export class Text {
     return this.view.state;
   }
 
+  // whether it was changed since its outline was made
+  get isAhead() {
+    return this.read < getSyncedVersion(this.state) || sendableUpdates(this.state).length > 0;
+  }
+
   // -- merging
 
   async push() {
@@ -125,6 +130,7 @@ export class Text {
   take(state) {
     if (state.outline) {
       this.outline = state.outline;
+      this.read = state.version;
       this.since = null;
     }
     const doc = this.state.doc, found = [];
