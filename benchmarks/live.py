@@ -34,6 +34,7 @@ EDITED = {
     "tree_of_rods": ("length: 35 cm", "prefabs.branch.parameters.length"),
 }
 KEYS, FACTORS = 60, (0.97, 0.985, 1.015, 1.03)
+POINTER = 1.0 / 60.0  # s between events of a pointer
 RANGE, PULL = 0.3, 0.1  # of the first slider; of the robot's size
 
 
@@ -109,6 +110,7 @@ def measure_edits(name: str, found: str, path: str, n: int, seconds: float) -> t
                 text.slide({path: values[k % len(values)]})
                 sent.add(shown._page._sent)
                 k += 1
+                time.sleep(max(0.0, begin + k * POINTER - time.perf_counter()))
             return keys, (len(sent) - 1) / elapsed, session.robot.ndof
 
 

@@ -1,5 +1,6 @@
 """Whole robots in the editor, from an empty page, by clicks and keys alone: saved is what was written by hand."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -24,16 +25,16 @@ def text_of(name):
 
 
 @pytest.mark.parametrize("name", ["cable_manipulator", "two_finger_gripper", "fin_ray_finger", "eel"])
-def test_a_whole_robot_is_built(name, tmp_path, record_property):
+def test_a_whole_robot_is_built(name, tmp_path):
     text, path = text_of(name), tmp_path / "built.yaml"
     with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
         me = Person(driver, live)
         driver.set_window_size(*NARROW)
+        begin = time.monotonic()
         me.build(yaml.safe_load(text))
         me.command("s")
         until(path.exists)
-        record_property("clicks", me.clicks)
-        record_property("strokes", me.strokes)
+        print(f"{name}: {me.clicks} clicks, {me.strokes} keys, {time.monotonic() - begin:.0f} s")
         assert me.text.report["mistakes"] == []
         assert [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"] == []
     assert yaml.safe_load(path.read_text(encoding="utf-8")) == yaml.safe_load(text)

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sorosim.analysis.motion.stepper import StepState
 from sorosim.base.arrays import Array
-from sorosim.base.errors import InputError, nearest
+from sorosim.base.errors import InputError, SorosimError, nearest
 from sorosim.base.signals import ConstantSignal
 from sorosim.base.validation import describe
 from sorosim.mechanics.actuation.servo import Servo
@@ -253,3 +254,13 @@ def control_law(controller: Any) -> Callable[[float, Array, Array], Any] | None:
         expected = "a function (t, q, qd) -> u, or an object with a method step(q, qd)"
         raise InputError("controller", expected, type(controller).__name__)
     return controller  # type: ignore[no-any-return]
+
+
+def controlled(robot: Robot, law: Callable[[float, Array, Array], Any], now: StepState) -> Array:
+    """Inputs (n_actuators,) of a controller in a state; whatever it raises becomes an InputError."""
+    try:
+        return robot.inputs(law(now.t, now.q.copy(), now.qd.copy()), "controller")
+    except SorosimError:
+        raise
+    except Exception as error:  # of a user's code
+        raise InputError("controller", "inputs", f"{type(error).__name__}: {error}") from error

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -31,7 +32,7 @@ from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
 from sorosim.base.validation import Number, choice, flag, number, vector
 from sorosim.mechanics.robot import Robot, check_robot
-from sorosim.view.interactive.controls import Controls, control_law, extent
+from sorosim.view.interactive.controls import Controls, control_law, controlled, extent
 from sorosim.view.interactive.observing import Observing
 from sorosim.view.interactive.pull import Pull
 from sorosim.view.interactive.recording import Recording, free_file, pull_load
@@ -91,6 +92,7 @@ class Session:
         self._observing: Observing | None = None
         self._out, self._reload, self._looked = out, reload, 0.0
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._robots = deque[tuple[Robot, bool]](maxlen=1)
         self._mode, self._source = MOTION, CONTROLLER if self._control else SLIDERS
         self._paused, self._halted, self._strength = False, "", 1.0
         self._note = "", 0.0  # what is to be told, and since when
@@ -130,7 +132,8 @@ class Session:
 
     def take(self, robot: Robot, *, passing: bool = False) -> None:
         """Go on with another robot: from where it is, if it has the same coordinates; `passing`, soon with a third."""
-        self._inbox.put(lambda: self._change_robot(check_robot(robot), passing))
+        self._robots.append((check_robot(robot), passing))
+        self._inbox.put(self._take_last)
         self._hurried.set()
 
     def nudge(self, index: int, part: float) -> None:
@@ -433,7 +436,7 @@ class Session:
             return u, driven
         u, targets = self.controls.split(self._wanted)
         if self._source == CONTROLLER and self._control is not None:
-            u = self._controlled(now)
+            u = controlled(self.robot, self._control, now)
             self._wanted |= dict(zip(self.robot.actuator_names, u.tolist(), strict=True))
         tau = max(SETTLING, 4.0 * self.dt)
         for name, target in targets.items():  # critically damped
@@ -441,15 +444,6 @@ class Session:
             self._rates[name] = rate + self.dt * (away / tau - 2.0 * rate) / tau
             self._driven[name] += self.dt * self._rates[name]
         return u, self._driven
-
-    def _controlled(self, now: StepState) -> Array:
-        assert self._control is not None
-        try:
-            return self.robot.inputs(self._control(now.t, now.q.copy(), now.qd.copy()), "controller")
-        except SorosimError:
-            raise
-        except Exception as error:  # of a user's code
-            raise InputError("controller", "inputs", f"{type(error).__name__}: {error}") from error
 
     def _balance(self) -> None:
         """Find the equilibrium under what is set."""
@@ -540,6 +534,11 @@ class Session:
 
     def _say(self, text: str) -> None:
         self._note = text, time.monotonic()
+
+    def _take_last(self) -> None:
+        """Go on with the last robot that was given, unless that was done."""
+        if self._robots:
+            self._change_robot(*self._robots.pop())
 
     def _change_robot(self, robot: Robot, passing: bool = False) -> None:
         """Go on with another robot."""
