@@ -49,7 +49,7 @@ class Builder(Person):
 
     # -- what a hand does
 
-    def at(self, element, part=0.5):
+    def where(self, element, part=0.5):
         """Where an element is, in pixels of the page."""
         self.driver.execute_script("arguments[0].scrollIntoView({block: 'nearest'})", element)
         return self.driver.execute_script(
@@ -63,9 +63,9 @@ class Builder(Person):
         script = "return [...document.querySelectorAll(arguments[0])].find((one) => one.textContent === arguments[1])"
         return self.driver.execute_script(script, selector, words)
 
-    def click(self, find, look=1.0):
+    def tap(self, find, look=1.0):
         """What is found; findings and forms may be made anew meanwhile."""
-        self.watcher.point(*self.steady(lambda: self.at(find())))
+        self.watcher.point(*self.steady(lambda: self.where(find())))
         self.steady(lambda: until(find).click())
         self.watcher.look(look)
 
@@ -78,27 +78,27 @@ class Builder(Person):
             with contextlib.suppress(StaleElementReferenceException):
                 return action()
 
-    def choose(self, *path):
+    def pick(self, *path):
         """Select a part in the tree."""
         until(lambda: self.all(self.item(path)))
-        self.watcher.point(*self.at(self.all(f"{self.item(path)} span")[0]))
+        self.watcher.point(*self.where(self.all(f"{self.item(path)} span")[0]))
         self.select(*path)
         self.watcher.look(1.0)
 
-    def add(self, block, kind, name):
+    def put(self, block, kind, name):
         """A part by the dialog of its block."""
-        self.choose(block)
-        self.click(lambda: self.all("#tree-bar button[aria-label='Add']")[0], 0.1)
+        self.pick(block)
+        self.tap(lambda: self.all("#tree-bar button[aria-label='Add']")[0], 0.1)
         until(lambda: self.all("sl-dialog[open] input"))
         time.sleep(0.5)  # it is shown gradually
         self.watcher.look(1.5)
-        self.click(lambda: self.all(f"sl-dialog[open] input[value='{kind}']")[0], 0.6)
+        self.tap(lambda: self.all(f"sl-dialog[open] input[value='{kind}']")[0], 0.6)
         field = self.all("sl-dialog input[name='name']")[0]
-        self.watcher.point(*self.at(field, 0.2))
+        self.watcher.point(*self.where(field, 0.2))
         field.send_keys(self.keys.CONTROL, "a")
         field.send_keys(name)
         self.watcher.look(1.0)
-        self.click(lambda: self.all("sl-dialog sl-button[variant='primary']")[0], 0.1)
+        self.tap(lambda: self.all("sl-dialog sl-button[variant='primary']")[0], 0.1)
         until(lambda: not self.all("sl-dialog"))
         self.said(f"{name}:")
 
@@ -110,7 +110,7 @@ class Builder(Person):
 
         script = "arguments[0].scrollIntoView({block: 'center'})"
         self.steady(lambda: self.driver.execute_script(script, field()))
-        self.watcher.point(*self.steady(lambda: self.at(field(), 0.3)))
+        self.watcher.point(*self.steady(lambda: self.where(field(), 0.3)))
         self.steady(lambda: field().send_keys(self.keys.CONTROL, "a"))
         self.steady(lambda: field().send_keys(value))
         self.watcher.look(0.7, 0.2)
@@ -125,13 +125,13 @@ class Builder(Person):
         def found():
             return until(lambda: self.named(".cm-line span", word))
 
-        self.watcher.point(*self.steady(lambda: self.at(found())))
+        self.watcher.point(*self.steady(lambda: self.where(found())))
         self.steady(lambda: ActionChains(self.driver).double_click(found()).move_by_offset(60, 80).perform())
-        x, y = self.steady(lambda: self.at(found()))
+        x, y = self.steady(lambda: self.where(found()))
         self.watcher.point(x + 60, y + 80, False)  # so that help does not hide the line
         self.watcher.look(0.6, 0.3)
 
-    def write(self, words, pace=0.08):
+    def type_in(self, words, pace=0.08):
         """Type into the text."""
         for part in re.findall(r".{1,3}", words) if self.watcher.films else [words]:
             self.driver.switch_to.active_element.send_keys(part)
@@ -149,7 +149,7 @@ class Builder(Person):
 
         def thumb():
             part = (value() - value("min")) / (value("max") - value("min"))
-            return self.steady(lambda: self.at(slider(), 0.05 + 0.9 * part))
+            return self.steady(lambda: self.where(slider(), 0.05 + 0.9 * part))
 
         self.watcher.point(*thumb())
         end = float(wanted.split()[0])
@@ -169,8 +169,8 @@ class Builder(Person):
         self.driver.switch_to.frame("scene")
         find = f"//label[contains(., '{label}')]/following::*[@role='slider'][1]"
         thumb = until(lambda: self.driver.find_elements("xpath", find))[0]
-        begin = self.at(thumb)
-        end = self.at(thumb.find_element("xpath", ".."), 1.0)[0] + 5.0
+        begin = self.where(thumb)
+        end = self.where(thumb.find_element("xpath", ".."), 1.0)[0] + 5.0
         self.driver.switch_to.default_content()
         pointer = ActionChains(self.driver, duration=50)
         self.watcher.point(*begin)
@@ -202,12 +202,12 @@ def build(me):
     watcher.look(4.5)
     watcher.say("The text can be typed at any time. Here it gets the robot's name.")
     me.word("robot")
-    me.write("finger")
+    me.type_in("finger")
     me.said("name: finger")
     watcher.look(1.5)
 
     watcher.say("+ adds a link to the robot: a soft rod. A material comes with it.")
-    me.add("links", "rod", "finger")
+    me.put("links", "rod", "finger")
     assert text.report["mistakes"] == []
     assert text.report["size"] == "4 coordinates, 0 inputs"
     until(lambda: [link.name for link in session.robot.links] == ["finger"])
@@ -224,13 +224,13 @@ def build(me):
     remedy = "damping: 1e+04 Pa*s"
     until(lambda: me.named("#findings button", remedy))
     watcher.look(2.5)
-    me.click(lambda: me.named("#findings button", remedy), 0.1)
+    me.tap(lambda: me.named("#findings button", remedy), 0.1)
     me.said(remedy)
     until(lambda: not me.named("#findings button", remedy))
     watcher.look(3.0)
 
     watcher.say("+ in the actuators: a tendon along the rod.")
-    me.add("actuators", "tendon", "flexor")
+    me.put("actuators", "tendon", "flexor")
     until(lambda: session.robot.actuator_names == ("flexor",))
     watcher.look(2.0, 3.0)
     watcher.say("Its place in the section: 6 mm above the axis.")
@@ -241,14 +241,14 @@ def build(me):
     watcher.look(2.5, 2.0)
 
     watcher.say("+ in the loads: a contact of the finger with something.")
-    me.add("loads", "contact", "touch")
+    me.put("loads", "contact", "touch")
     watcher.look(2.0, 2.0)
     watcher.say("It shall be a ball. A mistake is typed ...")
     before = text.text
     me.word("half_space")
     for _ in range(4):
         me.driver.switch_to.active_element.send_keys(me.keys.SHIFT, me.keys.ARROW_RIGHT)
-    me.write(WRONG)
+    me.type_in(WRONG)
     until(lambda: text.report["version"] == text.version and text.report["mistakes"])
     (mistake,) = text.report["mistakes"]
     assert "did you mean sphere" in mistake["words"]
@@ -260,7 +260,7 @@ def build(me):
     for _ in range(40):
         if text.text == before:
             break
-        me.click(lambda: me.named("#bar button", "Undo"), 0.1)
+        me.tap(lambda: me.named("#bar button", "Undo"), 0.1)
         time.sleep(0.2)
     assert text.text == before
     me.said("half_space")
@@ -269,13 +269,13 @@ def build(me):
     me.word("half_space")
     for _ in range(4):
         me.driver.switch_to.active_element.send_keys(me.keys.SHIFT, me.keys.ARROW_RIGHT)
-    me.write(RIGHT)
+    me.type_in(RIGHT)
     me.said(RIGHT)
     assert text.report["mistakes"] == []
     watcher.look(2.0, 3.0)
 
     watcher.say("What is selected has handles in the scene. The blue arrow moves the ball down, onto the finger.")
-    me.choose("loads", "touch")
+    me.pick("loads", "touch")
     handles = me.live._editing.handles
     label = "touch.contact.and.at.position"
     until(lambda: [one.label for one in handles.items if one.label == label])
@@ -299,18 +299,18 @@ def build(me):
     watcher.look(4.0, 3.0)
 
     watcher.say("The tab Studies computes with it: a run of 1 s, pulled as the sliders are.")
-    me.click(lambda: me.all("#tab-studies")[0])
+    me.tap(lambda: me.all("#tab-studies")[0])
     until(lambda: me.all("#studies select[aria-label='Inputs'] option"))
     inputs = me.all("#studies select[aria-label='Inputs']")[0]
-    watcher.point(*me.at(inputs))
+    watcher.point(*me.where(inputs))
     inputs.send_keys("as the s")
     field = me.all("#studies input[name='t_end']")[0]
     watcher.look(1.0)
-    watcher.point(*me.at(field, 0.3))
+    watcher.point(*me.where(field, 0.3))
     field.send_keys("1 s")
     watcher.look(1.0)
     studies = me.live._editing.studies
-    me.click(lambda: me.named("#studies button", "Compute"), 0.5)
+    me.tap(lambda: me.named("#studies button", "Compute"), 0.5)
     until(lambda: me.all("#studies [role='group'][aria-label='Playback']"))
     run = studies.result
     assert run.t[-1] == 1.0
@@ -319,9 +319,9 @@ def build(me):
     watcher.say("The motion plays in the scene: the tendon tightens, and the finger swings against the ball.")
     play(me, studies)
     watcher.say("Back to the robot, and Save: only now the file is written.")
-    me.click(lambda: me.named("#studies button", "Back to the robot"), 1.5)
+    me.tap(lambda: me.named("#studies button", "Back to the robot"), 1.5)
     assert not text.path.exists()
-    me.click(lambda: me.named("#bar button", "Save"), 0.1)
+    me.tap(lambda: me.named("#bar button", "Save"), 0.1)
     until(text.path.exists)
     until(lambda: "written" in me.all("#status")[0].text)
     watcher.look(4.0)
@@ -338,7 +338,7 @@ def play(me, studies):
     slider = me.all("#studies input[aria-label='Time']")[0]
     slider.send_keys(me.keys.HOME)
     me.watcher.look(0.5)
-    me.click(lambda: me.named("#studies .player button", "Play"), 0.1)
+    me.tap(lambda: me.named("#studies .player button", "Play"), 0.1)
     t = 0.0
     while studies.playback.data()["plays"]:
         now = studies.playback.data()["t"]
