@@ -24,7 +24,7 @@ def text_of(name):
     return own.read_text(encoding="utf-8") if own.exists() else bundled_text(name)
 
 
-@pytest.mark.parametrize("name", ["cable_manipulator", "two_finger_gripper", "fin_ray_finger", "eel"])
+@pytest.mark.parametrize("name", ["cable_manipulator", "two_finger_gripper", "fin_ray_finger", "eel", "fin_ray"])
 def test_a_whole_robot_is_built(name, tmp_path):
     text, path = text_of(name), tmp_path / "built.yaml"
     with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
