@@ -40,3 +40,13 @@ def close_notices(driver):
     for button in driver.find_elements(By.CSS_SELECTOR, ".mantine-Notification-closeButton"):
         driver.execute_script("arguments[0].click()", button)
     return bool(driver.find_elements(By.TAG_NAME, "canvas"))
+
+
+# what the page of the scene logs of itself: a message of a panel that was just built anew; a slider that is dragged
+OF_THE_SCENE = "Tried to update non-existent component", "Unable to preventDefault inside passive event listener"
+
+
+def mistakes(driver):
+    """What the console was told, since it was asked last, but for what the scene's own client logs."""
+    told = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
+    return [one for one in told if not any(words in one for words in OF_THE_SCENE)]

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, has_browser, mistakes
 from helpers.person import Person, until
 
 import sorosim
@@ -119,11 +119,7 @@ def me(opened):
     person, _ = opened
     person.open()
     yield person
-    assert severe(person.driver) == []
-
-
-def severe(driver):
-    return [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
+    assert mistakes(person.driver) == []
 
 
 def assert_named(told):
@@ -359,4 +355,4 @@ def test_without_webgl_the_rest_works(tmp_path):
         me.fill("links arm rod length", "30 cm")
         me.said("length: 30 cm")
         until(lambda: live.session.robot.description.links[0].body.length == 0.3)
-        assert severe(driver) == []
+        assert mistakes(driver) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, has_browser, mistakes
 from helpers.person import Person, until
 
 import sorosim
@@ -36,7 +36,7 @@ def test_a_whole_robot_is_built(name, tmp_path):
         until(path.exists)
         print(f"{name}: {me.clicks} clicks, {me.strokes} keys, {time.monotonic() - begin:.0f} s")
         assert me.text.report["mistakes"] == []
-        assert [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"] == []
+        assert mistakes(driver) == []
     assert yaml.safe_load(path.read_text(encoding="utf-8")) == yaml.safe_load(text)
     built, written = sorosim.load(path), sorosim.files.load_text(text, "written.yaml")
     for one in ("ndof", "coordinate_names", "actuator_names", "loop_names", "sensor_names"):

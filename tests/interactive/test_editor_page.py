@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from helpers.browser import browser, close_notices, has_browser
+from helpers.browser import browser, close_notices, has_browser, mistakes
 from helpers.person import Person, drag, until
 
 import sorosim
@@ -59,8 +59,7 @@ def test_a_robot_from_nothing_by_clicks_and_keys(tmp_path):
             me.command("z")
             time.sleep(0.3)
         assert me.text.text == EMPTY
-        wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
-        assert wrong == []
+        assert mistakes(driver) == []
 
 
 def test_what_another_page_types_is_merged(tmp_path):
@@ -178,8 +177,7 @@ def test_a_motion_and_a_sweep_by_clicks_and_keys(tmp_path):
         me.all("#tab-properties")[0].click()
         driver.switch_to.active_element.send_keys(me.keys.CONTROL, "z")
         until(lambda: me.text.text == FINGER)
-        wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
-        assert wrong == []
+        assert mistakes(driver) == []
         assert not [one for one in tmp_path.iterdir() if one not in (path, folder)]
 
 

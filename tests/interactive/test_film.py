@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from helpers.browser import browser, has_browser
+from helpers.browser import browser, has_browser, mistakes
 from helpers.build_finger import PULL, Builder, Nobody, build
 
 import sorosim
@@ -24,9 +24,7 @@ def test_a_finger_is_built_as_the_film_shows(tmp_path):
     path = tmp_path / "finger.yaml"
     with sorosim.live(path, port=0, block=False, edit=True) as live, browser() as driver:
         build(Builder(driver, live, Nobody()))
-        wrong = [one["message"] for one in driver.get_log("browser") if one["level"] == "SEVERE"]
-        # the slider of viser's panel, which a pointer drags
-        assert [one for one in wrong if "passive event listener" not in one] == []
+        assert mistakes(driver) == []
     assert path.read_text(encoding="utf-8") == written()
 
 
