@@ -108,7 +108,7 @@ def measure_edits(name: str, found: str, path: str, n: int, seconds: float) -> t
             sent, begin, k = set[int](), time.perf_counter(), 0
             while (elapsed := time.perf_counter() - begin) < seconds:  # as a page does: the next when one is taken
                 text.slide({path: values[k % len(values)]})
-                sent.add(shown._page._sent)
+                sent.add(session.seen)
                 k += 1
                 time.sleep(max(0.0, begin + k * POINTER - time.perf_counter()))
             return keys, (len(sent) - 1) / elapsed, session.robot.ndof
@@ -116,10 +116,10 @@ def measure_edits(name: str, found: str, path: str, n: int, seconds: float) -> t
 
 def _until_sent(shown: Live, change: Callable[[], Any]) -> float:
     """Time [ms] until a robot that a change makes is sent to the pages."""
-    page, before = shown._page, shown.session.state.generation
+    session, before = shown.session, shown.session.state.generation
     begin = time.perf_counter()
     change()
-    while page._sent <= before:
+    while session.seen <= before:
         if time.perf_counter() > begin + PATIENCE:
             raise RuntimeError("no robot is sent")
         time.sleep(1e-3)

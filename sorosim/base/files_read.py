@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,3 +39,28 @@ def times_of(paths: Iterable[Path]) -> dict[Path, int | None]:
             return None
 
     return {path: saved(path) for path in paths}
+
+
+class WatchedFiles:
+    """Files of which one wants to know when they are saved; `paths` are theirs."""
+
+    WAIT = 0.5  # s between looks at them
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._saved, self._looked = times_of(paths), 0.0
+
+    @property
+    def paths(self) -> set[Path]:
+        return set(self._saved)
+
+    def changed(self) -> list[str]:
+        """Names of those that were saved since, if it is time to look."""
+        if time.monotonic() < self._looked + self.WAIT:
+            return []
+        self._looked, before = time.monotonic(), self._saved
+        self._saved = times_of(before)
+        return [path.name for path, when in self._saved.items() if when not in (None, before[path])]
+
+    def add(self, paths: Iterable[Path]) -> None:
+        """Look at others, too."""
+        self._saved = times_of(set(paths) - self._saved.keys()) | self._saved

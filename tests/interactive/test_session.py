@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import sorosim
 from sorosim.analysis.results.result import Equilibrium, Run
 from sorosim.base.errors import ConvergenceError, InputError, ModelError
-from sorosim.base.files_read import noting_files
+from sorosim.base.files_read import WatchedFiles, noting_files
 from sorosim.files import with_values
 from sorosim.mechanics.kernels.exchange import tree_exchange
 from sorosim.mechanics.kernels.kinematics import forward_sweep, read_jacobians, read_poses
@@ -441,7 +441,7 @@ def test_gravity_stays_while_a_motion_is_recorded(session):
 
 
 def test_a_saved_file_is_taken_and_one_with_mistakes_is_not(file, monkeypatch):
-    monkeypatch.setattr(module, "WATCHED", 0.0)
+    monkeypatch.setattr(WatchedFiles, "WAIT", 0.0)
     session = Session(sorosim.load(file), watched=[file], reload=lambda: sorosim.load(file))
     session.set(tendon=0.7)
     before = session.frame(0.1)
@@ -471,7 +471,7 @@ def save_as_later(path, text, seconds):
 
 
 def test_files_that_the_file_takes_in_are_watched(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "WATCHED", 0.0)
+    monkeypatch.setattr(WatchedFiles, "WAIT", 0.0)
     base, main, mesh = FINGER[: FINGER.index("simulate")], tmp_path / "main.yaml", tmp_path / "body.off"
     (tmp_path / "base.yaml").write_text(base)
     (tmp_path / "u.csv").write_text("t, tendon\n0, 0\n1, 1\n")
@@ -480,7 +480,7 @@ def test_files_that_the_file_takes_in_are_watched(tmp_path, monkeypatch):
     with noting_files() as files:
         robot = sorosim.load(main)
     session = Session(robot, watched=files, reload=lambda: sorosim.load(main))
-    assert {path.name for path in session._saved_at} == {"main.yaml", "base.yaml", "u.csv", "body.off"}
+    assert {path.name for path in session._watched.paths} == {"main.yaml", "base.yaml", "u.csv", "body.off"}
 
     def seen(path, text, seconds):
         save_as_later(tmp_path / path, text, seconds)

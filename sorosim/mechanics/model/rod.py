@@ -83,10 +83,9 @@ class Division(Declared, title="Rods"):
     handles = (Handle(length=X, carried=True),)
 
     def validate(self) -> None:
-        parts: list[tuple[str, Any]] = [("reference", self.reference)]
-        if self.section.needs_length:  # else it was checked when it was made
-            parts.insert(0, (f"section.{self.section.kind}", self.section))
-        for name, part in parts:
+        # other sections were checked when they were made
+        section = [(f"section.{self.section.kind}", self.section)] if self.section.needs_length else []
+        for name, part in (*section, ("reference", self.reference)):
             try:
                 part.check(self.length)
             except ModelError as error:

@@ -92,7 +92,7 @@ class RobotText:
         self._on_disk = self._stamp
         self._robot: Robot | None = None
         self._others: dict[Path, int | None] = {}
-        self._stopping = False
+        self._stopping, self._slid = False, -IDLE  # when a number moved last, on the clock [s]
         self.report: dict[str, Any] = {}
         self.findings: dict[str, Any] = {}
         self._thread = threading.Thread(target=self._run, name="sorosim editor", daemon=True)
@@ -321,6 +321,7 @@ class RobotText:
 
     def slide(self, values: Mapping[str, Any]) -> None:
         """Show the robot with other values of numbers by their paths, for a moment: the text does not change."""
+        self._slid = time.monotonic()
         if (robot := self.robot) is not None:
             self._take(with_values(robot, values) if values else robot, passing=bool(values))
 
@@ -343,7 +344,8 @@ class RobotText:
         while True:
             with self._changed:
                 while not self._stopping and self.version == read:
-                    if not self._changed.wait(IDLE) and (examined != read or self._others_changed()):
+                    rests = not self._changed.wait(IDLE) and time.monotonic() > self._slid + IDLE
+                    if rests and (examined != read or self._others_changed()):
                         break
                     self.look_at_disk()
                 if self._stopping:
@@ -353,10 +355,7 @@ class RobotText:
                 read = version
                 self.report = self.read(version, text)
                 self._say({"state": self.report})
-            elif self._robot is not None:
-                examined = read
-                self._examine(version)
-            else:
+            elif self._robot is None or self._examine(version):
                 examined = read
 
     def read(self, version: int, text: str) -> dict[str, Any]:
@@ -387,24 +386,28 @@ class RobotText:
         """Whether a file that the text takes in was changed."""
         return times_of(self._others) != self._others
 
-    def _examine(self, version: int) -> None:
+    def _examine(self, version: int) -> bool:
+        """Say what the doctor finds; whether nothing came between."""
         robot = self._robot
         assert robot is not None
 
+        begin = time.monotonic()
+
         def go_on(*_: object) -> None:
-            if self.version != version or self._stopping:
+            if self.version != version or self._stopping or self._slid > begin:
                 raise _Changed
 
         try:
             found = examine(robot, progress=go_on)
-        except _Changed:  # it is read first
-            return
+        except _Changed:  # that comes first
+            return False
         except SorosimError as error:
             found = [Finding(WRONG, "", str(error))]
         rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy,
                  "change": _edit(robot, one.change)} for one in found if one.level != OK]  # fmt: skip
         self.findings = {"findings": {"rows": rows, "discretisation": discretisation(robot, found)}, "version": version}
         self._say(self.findings)
+        return True
 
 
 # -- texts -------------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ class Page:
         self.on_click: Callable[[str], None] = lambda _: None  # takes the name of a link
         self.shown: Callable[[LiveState], LiveState] = lambda live: live  # what is drawn in its place
         self.handles: Any = None  # those of an editor
-        self._stopping, self._sent = threading.Event(), 0
+        self._stopping = threading.Event()
         self._build(session.state)
         self._thread = threading.Thread(target=self._run, name="sorosim page", daemon=True)
         self._thread.start()
@@ -103,7 +103,7 @@ class Page:
                     self._build(drawn)
                 with self._server.atomic():
                     self._show(drawn)
-                self._sent = state.generation
+                self.session.see(state.generation)
             except Exception as error:  # the page must say what it cannot show
                 failed = self._fail(error, failed)
             sent.append(time.perf_counter())

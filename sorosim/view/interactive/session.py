@@ -26,7 +26,7 @@ from sorosim.analysis.results.result import Equilibrium
 from sorosim.base.arrays import Array
 from sorosim.base.compiled import reporting
 from sorosim.base.errors import InputError, SorosimError, nearest
-from sorosim.base.files_read import noting_files, times_of
+from sorosim.base.files_read import WatchedFiles, noting_files
 from sorosim.base.options import LiveArguments, checked
 from sorosim.base.public import public
 from sorosim.base.units.quantity import amount
@@ -36,7 +36,7 @@ from sorosim.view.interactive.controls import Controls, control_law, controlled,
 from sorosim.view.interactive.observing import Observing
 from sorosim.view.interactive.pull import Pull
 from sorosim.view.interactive.recording import Recording, free_file, pull_load
-from sorosim.view.interactive.state import LiveState
+from sorosim.view.interactive.state import LiveState, Pace
 from sorosim.view.viz.motion import motion_of
 from sorosim.view.viz.options import FORCES
 from sorosim.view.viz.wrenches import wrenches_at
@@ -47,12 +47,12 @@ COMMANDS = ("pause", "step", "reset", "record", "mode")  # of buttons and keys
 FRAME_TIME = 1.0 / 30.0  # s between frames
 BUSY = 0.8  # part of it for steps, at most
 SETTLING = 0.1  # s, time constant with which driven coordinates follow what was set
+LONGEST_WAIT = 1.0  # s for a frame
 LONGEST_LAG = 0.25  # s on the clock that a frame makes up for, at most
 MOST_FILES = 1000  # that one session writes
 NOTED = 10.0  # s that a note is shown
 COMPILING = "compiling ..."
 SHARE_WEIGHT = 0.02  # of the newest step in the mean share of a controller
-WATCHED = 0.5  # s between looks at the robot's files
 
 
 @public
@@ -75,6 +75,8 @@ class Session:
     controls : Controls
     size : float
         Largest extent of the robot [m].
+    seen : int
+        `state.generation` of what a page has drawn last.
     """
 
     def __init__(
@@ -90,27 +92,26 @@ class Session:
         self._prescribed = u, driven, bounds or {}
         self._observe = observe
         self._observing: Observing | None = None
-        self._out, self._reload, self._looked = out, reload, 0.0
+        self._out, self._reload = out, reload
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._robots = deque[tuple[Robot, bool]](maxlen=1)
         self._mode, self._source = MOTION, CONTROLLER if self._control else SLIDERS
         self._paused, self._halted, self._strength = False, "", 1.0
+        self._lag, self._pace, self._factor = 0.0, Pace(), 0.0
         self._note = "", 0.0  # what is to be told, and since when
-        self._lag, self._clock, self._factor = 0.0, [(0.0, 0.0)], 0.0
         self._recording: Recording | None = None
-        self._n_written = 0
         self._equilibrium: Equilibrium | None = None  # the last one, by statics
         self._stale = True  # whether another one is to be found
-        self._generation = 0
+        self._generation = self.seen = 0
         self._compiled: set[str] | None = None  # features of robots that kernels were compiled for; None: not even one
-        self._compiling = ""
+        self._compiling, self._n_written = "", 0
         self._spent: Array = np.zeros(3)  # s of a step, on the average: of its controller, its observer, all of it
         self._thread: threading.Thread | None = None
         self._stopping, self._hurried = threading.Event(), threading.Event()  # the latter ends the wait for a frame
         self._published = threading.Condition()
         with noting_files() as files:  # of tables that inputs are taken from
             self._take(check_robot(robot))
-        self._saved_at = times_of({*watched, *files})
+        self._watched = WatchedFiles({*watched, *files})
         self._publish()
 
     # -- what anyone may call ------------------------------------------------------------------------------------------
@@ -131,10 +132,17 @@ class Session:
         self._inbox.put(change)
 
     def take(self, robot: Robot, *, passing: bool = False) -> None:
-        """Go on with another robot: from where it is, if it has the same coordinates; `passing`, soon with a third."""
+        """Go on with another robot: from where it is, if it has the same coordinates.
+
+        passing: another one follows soon; whoever brings it waits until it is seen, lest threads hold each other up.
+        """
+        before = self.state.generation
         self._robots.append((check_robot(robot), passing))
         self._inbox.put(self._take_last)
         self._hurried.set()
+        if passing and self._thread is not None:
+            with self._published:
+                self._published.wait_for(lambda: (self.seen or self.state.generation) > before, LONGEST_WAIT)
 
     def nudge(self, index: int, part: float) -> None:
         """Change the control of an index by a part of its range, within the range."""
@@ -247,6 +255,12 @@ class Session:
         there = {SLIDERS: True, FILE: self.controls.moves, CONTROLLER: self._control is not None}
         return tuple(name for name in SOURCES if there[name])
 
+    def see(self, generation: int) -> None:
+        """Note which robot a page has drawn last."""
+        with self._published:
+            self.seen = generation
+            self._published.notify_all()
+
     def wait_for_frame(self, after: LiveState, timeout: float = 1.0) -> LiveState:
         """The newest state; waits for one that is newer than another, at most for a while [s]."""
         with self._published:
@@ -297,7 +311,7 @@ class Session:
                     self._rehearse()
                     before = now = time.perf_counter()
                 self.frame(min(now - before, LONGEST_LAG), BUSY * FRAME_TIME)
-                self._measure_speed(now)
+                self._factor = self._pace.measured(now, self._now.t)
             except Exception as error:  # nobody else sees it: a frozen page would say nothing
                 traceback.print_exception(error)
                 self._halt(error)
@@ -556,28 +570,15 @@ class Session:
 
     def _look_at_file(self) -> None:
         """Take the robot anew when one of its files was saved; with mistakes in it the old one goes on."""
-        now = time.monotonic()
-        if self._reload is None or now < self._looked + WATCHED:
+        if self._reload is None or not (names := self._watched.changed()):
             return
-        self._looked, saved = now, times_of(self._saved_at)
-        names = ", ".join(path.name for path, when in saved.items() if when not in (None, self._saved_at[path]))
-        if not names:
-            return
-        self._saved_at = saved
         with noting_files() as files:
             try:
                 self._change_robot(self._reload())
-                self._say(f"read again: {names}")
+                self._say(f"read again: {', '.join(names)}")
             except SorosimError as error:
-                self._say(f"not taken: {names}: {error}")
-        # while there are mistakes, a file may not have been reached
-        self._saved_at = times_of(files - saved.keys()) | self._saved_at
-
-    def _measure_speed(self, now: float) -> None:
-        lately = (one for one in self._clock if now - one[0] < 1.0 and one[1] <= self._now.t)
-        self._clock = [*lately, (now, self._now.t)]
-        (begin, t), (end, t_end) = self._clock[0], self._clock[-1]
-        self._factor = (t_end - t) / (end - begin) if end > begin else 0.0
+                self._say(f"not taken: {', '.join(names)}: {error}")
+        self._watched.add(files)  # while there are mistakes, one may not have been reached
 
     def _publish(self) -> LiveState:
         now, pull = self._now, None

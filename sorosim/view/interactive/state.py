@@ -75,3 +75,17 @@ class LiveState:
         zero = np.zeros((1, self.robot.n_multipliers))
         rows = self.q[None], self.qd[None], self.u[None], zero
         return Run(self.robot, np.array([self.t]), *rows, {}, {}, {}, "")
+
+
+class Pace:
+    """How fast a motion is, of its last second on the clock."""
+
+    def __init__(self) -> None:
+        self._moments = [(0.0, 0.0)]
+
+    def measured(self, now: float, t: float) -> float:
+        """Seconds of the motion per second, as it is at t [s] at a moment on the clock [s]."""
+        lately = (one for one in self._moments if now - one[0] < 1.0 and one[1] <= t)
+        self._moments = [*lately, (now, t)]
+        begin, before = self._moments[0]
+        return (t - before) / (now - begin) if now > begin else 0.0

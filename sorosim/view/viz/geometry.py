@@ -234,7 +234,8 @@ class _Builder:
         """What was added, with indices of the points around it."""
         return _Block(
             np.concatenate(self.station), np.concatenate(self.local), np.concatenate(self.normal),
-            np.concatenate(self.growth), np.concatenate(self.half_width), np.concatenate(self.grid),
+            np.concatenate(self.growth), np.concatenate(self.half_width),
+            np.concatenate([np.zeros((0, 5), dtype=np.int64), *self.grid]),
             np.concatenate(self._faces), ring,
         )  # fmt: skip
 
@@ -483,8 +484,14 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
             routes.append(d[first:])
             slopes.append(slope[first:])
     at, d, slope = np.concatenate(stations), np.concatenate(routes), np.concatenate(slopes)
+    build.add(_cable(d.tobytes(), slope.tobytes(), size), at)
+    return at, d
 
-    # rings across the route, closed by one of radius zero at either end
+
+@lru_cache(maxsize=128)
+def _cable(route: bytes, slopes: bytes, size: float) -> _Block:
+    """A thin tube along a route (n, 3) and its slopes, arrays: rings across it, closed by one of radius zero each."""
+    d, slope = (np.frombuffer(one).reshape(-1, 3) for one in (route, slopes))
     tangent = slope + np.array([1.0, 0.0, 0.0])
     tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
     e1 = np.cross([0.0, 0.0, 1.0], tangent)
@@ -492,7 +499,7 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
     e2 = np.cross(tangent, e1)
     angle = 2.0 * np.pi * np.arange(TENDON_AROUND) / TENDON_AROUND
     across = np.cos(angle)[:, None] * e1[:, None] + np.sin(angle)[:, None] * e2[:, None]
-    rows = np.concatenate([[0], np.arange(len(at)), [len(at) - 1]])
+    rows = np.concatenate([[0], np.arange(len(d)), [len(d) - 1]])
     radius = np.full(len(rows), TENDON_SIZE * size)
     radius[[0, -1]] = 0.0
     normal = across[rows]
@@ -500,10 +507,11 @@ def _add_tendon(build: _Builder, robot: Robot, tendon: Tendon, n_stations: int) 
     local = d[rows][:, None] + radius[:, None, None] * across[rows]
     growth = across[rows]
     growth[[0, -1]] = 0.0
-    index = build.points(at[rows][:, None], local, normal, growth, TENDON_SIZE * size)
+    build = _Builder()
+    index = build.points(rows[:, None], local, normal, growth, TENDON_SIZE * size)
     k = np.arange(TENDON_AROUND)
     build.strips(index, np.stack([k, np.roll(k, -1)], axis=1))
-    return at, d
+    return build.block(index)
 
 
 def _size(piece: Piece) -> float:
