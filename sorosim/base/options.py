@@ -14,7 +14,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 from sorosim.base.declare import Boolean, Choice, Declared, Integer, Name, Quantity, Text, Type
 from sorosim.base.declare.base import INVALID, At, Define
-from sorosim.base.declare.types import keys_schema
+from sorosim.base.declare.composite import keys_schema
 from sorosim.base.errors import InputError, ModelError, nearest
 from sorosim.base.methods import (
     JACOBIANS,

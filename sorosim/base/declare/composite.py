@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from sorosim.base.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Described, Key, Type, Writer
-from sorosim.base.declare.types import Name, Text, inexpressible, is_list, keys_schema
+from sorosim.base.declare.types import Name, Text, inexpressible, is_list
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import close, listed, shown
 from sorosim.base.registry import Registry, init_parameters, make, parameters_of
 from sorosim.base.units.quantity import quantity
 from sorosim.base.units.table import DIMENSIONS
+
+
+def keys_schema(name: Type) -> dict[str, Any]:
+    """What JSON Schema says of the names of a mapping, besides that they are texts."""
+    block = getattr(name, "block", "")
+    return {"propertyNames": {"x-names": block}} if block else {}
 
 
 @dataclass(frozen=True)

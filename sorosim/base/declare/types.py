@@ -221,12 +221,6 @@ class Name(Type):
         return text
 
 
-def keys_schema(name: Type) -> dict[str, Any]:
-    """What JSON Schema says of the names of a mapping, besides that they are texts."""
-    block = getattr(name, "block", "")
-    return {"propertyNames": {"x-names": block}} if block else {}
-
-
 @dataclass(frozen=True)
 class Boolean(Type):
     """true or false."""

@@ -84,7 +84,9 @@ class Division(Declared, title="Rods"):
 
     def validate(self) -> None:
         # other sections were checked when they were made
-        section = [(f"section.{self.section.kind}", self.section)] if self.section.needs_length else []
+        section: list[tuple[str, Any]] = (
+            [(f"section.{self.section.kind}", self.section)] if self.section.needs_length else []
+        )
         for name, part in (*section, ("reference", self.reference)):
             try:
                 part.check(self.length)
