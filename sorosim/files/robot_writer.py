@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sorosim.base.declare import SignalOf, Writer
-from sorosim.base.declare.types import MAX_NAME, inexpressible
+from sorosim.base.declare.base import inexpressible
+from sorosim.base.declare.types import MAX_NAME
 from sorosim.base.errors import FileError, InputError, ModelError
 from sorosim.base.signals.expressions import Expression
 from sorosim.base.units.quantity import readable

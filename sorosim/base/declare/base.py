@@ -547,3 +547,8 @@ def _same(value: object, default: object) -> bool:
 def _meant(written: str, name: str) -> bool:
     """Whether an unknown key may be the missing one."""
     return close(written, name) or written.startswith(f"{name}:")
+
+
+def inexpressible(expected: str, got: object) -> ModelError:
+    """The error of what has no place in a file."""
+    return ModelError("", expected, type(got).__name__, "the format of files has nothing else; keep it in Python")

@@ -8,8 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.base.declare.base import INVALID, MISSING, NOTHING, At, Declared, Define, Described, Key, Type, Writer
-from sorosim.base.declare.types import Name, Text, inexpressible, is_list
+from sorosim.base.declare.base import (
+    INVALID,
+    MISSING,
+    NOTHING,
+    At,
+    Declared,
+    Define,
+    Described,
+    Key,
+    Type,
+    Writer,
+    inexpressible,
+)
+from sorosim.base.declare.types import Name, Text, is_list
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.problems import close, listed, shown
 from sorosim.base.registry import Registry, init_parameters, make, parameters_of

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sorosim.base.declare.base import INVALID, At, Declared, Define, Type, Writer, key
+from sorosim.base.declare.base import INVALID, At, Declared, Define, Type, Writer, inexpressible, key
 from sorosim.base.errors import ExpressionError, FileError, ModelError, nearest
 from sorosim.base.problems import dotted, listed, shown
 from sorosim.base.signals import (
@@ -595,8 +595,3 @@ def _is_text_table(value: object) -> bool:
     """Whether a table has units, so that it is one of a file."""
     columns = [value.get("times", ()), value.get("values", ())] if isinstance(value, Mapping) else []
     return any(isinstance(entry, str) for column in columns if isinstance(column, list | tuple) for entry in column)
-
-
-def inexpressible(expected: str, got: object) -> ModelError:
-    """The error of what has no place in a file."""
-    return ModelError("", expected, type(got).__name__, "the format of files has nothing else; keep it in Python")

@@ -24,8 +24,8 @@ from sorosim.base.declare import (
     formula_or_quantity,
     key,
 )
-from sorosim.base.declare.base import Define
-from sorosim.base.declare.types import Listed, checked_each, formula_data, inexpressible, is_list, number_schema
+from sorosim.base.declare.base import Define, inexpressible
+from sorosim.base.declare.types import Listed, checked_each, formula_data, is_list, number_schema
 from sorosim.base.errors import ModelError, nearest
 from sorosim.base.frozen import set_fields
 from sorosim.base.problems import Path, shown
