@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -45,6 +46,7 @@ class Live:
         session.start()
         if editing is not None:
             editing.start(self._page)
+            gc.freeze()  # to look through all modules for garbage would stop the page for a tenth of a second
         if gamepad is not None:
             gamepad.start()
 
@@ -66,6 +68,7 @@ class Live:
             self._gamepad.stop()
         if self._editing is not None:
             self._editing.stop()
+            gc.unfreeze()
         self.session.stop()
         self._page.stop()
 
