@@ -46,6 +46,17 @@ def test_a_robot_from_nothing_by_clicks_and_keys(tmp_path):
         robot = load(path)
         assert (robot.ndof, robot.actuator_names, robot.description.links[0].body.length) == (4, ("pull",), 0.4)
         until(lambda: live.session.robot.actuator_names == ("pull",))
+        # a copy alone is selected
+        me.press("links", "finger", me.keys.CONTROL + "d")
+        me.said("finger2:")
+        until(lambda: me.all(me.item(("links", "finger2"))))
+        until(
+            lambda: (
+                [one.get_attribute("data-path") for one in me.all("sl-tree-item[selected]")] == ['["links","finger2"]']
+            )
+        )
+        me.command("z")
+        until(lambda: not me.all(me.item(("links", "finger2"))))
         # a mistake stands in words, and the robot stays
         me.select("links", "finger")
         me.fill("links finger rod material", "ruber")
@@ -142,6 +153,11 @@ def test_a_motion_and_a_sweep_by_clicks_and_keys(tmp_path):
         me.all("#studies .buttons[aria-label] button")[0].click()
         file = downloaded(folder, ".h5")
         assert (sorosim.open(file).q == run.q).all()
+        # modes, of which nothing stays in the result of a sweep
+        me.all("#study-kind")[0].send_keys("Mo")
+        until(lambda: me.all("#studies input[name='periods']"))[0].send_keys(me.keys.ENTER)
+        until(lambda: me.all("#studies select[aria-label='Mode'] option"))
+        until(lambda: not studies.state()["busy"])
         # a sweep
         me.all("#study-kind")[0].send_keys("Sw")
         for k, name in enumerate(("u.pull", "u.push"), 1):
@@ -152,6 +168,7 @@ def test_a_motion_and_a_sweep_by_clicks_and_keys(tmp_path):
                 field.send_keys(value)
         field.send_keys(me.keys.ENTER)
         sliders = until(lambda: me.all("#studies .chosen input"))
+        assert not me.all("#studies select[aria-label='Mode']")
         assert studies.result.shape == (3, 3)
         until(lambda: me.all("#studies .picture img")[0].get_attribute("naturalWidth") not in (None, "0"))
         sliders[0].send_keys(me.keys.HOME)

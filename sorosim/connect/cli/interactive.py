@@ -88,7 +88,7 @@ def live(
 
 def wait_for(shown: Any) -> None:
     """Say where a page is, until Ctrl-C ends it."""
-    line(f"{shown.session.robot.name} moves at {shown.url}; Ctrl-C ends it", err)
+    line(f"{shown.session.robot.name}: open {shown.url} in a browser; Ctrl-C ends it", err)
     with suppress(KeyboardInterrupt):
         shown.wait()
 

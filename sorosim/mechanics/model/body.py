@@ -37,6 +37,7 @@ from sorosim.mechanics.model.shape import Shape
 ROUNDED = 0.05
 # a moment below zero by less than this part of the largest is zero
 NEGATIVE = 1e-12
+BY_NUMBERS = {"centre", "inertia"}  # keys that shapes tell
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,14 @@ class Solid(Declared, title="Rigid bodies by shapes"):
         if len(amounts) != 1 and len(shapes) == 1 and set(data) <= set(cls.key_names()):
             raise _amount(bool(amounts))
 
+    @classmethod
+    def unknown_key(cls, name: str, value: object, at: At) -> None:
+        if name in BY_NUMBERS:
+            (at / name).fail(f"either a shape or `{name}`", f"{name} beside a shape",
+                             f"the shape tells its {name}: leave out one of them", at_key=True)  # fmt: skip
+        else:
+            super().unknown_key(name, value, at)
+
     def validate(self) -> None:
         if (self.density is None) == (self.mass is None):
             raise _amount(self.mass is not None)
@@ -195,9 +204,7 @@ def _is_by_numbers(value: object) -> bool:
     if not isinstance(value, Mapping):
         return isinstance(value, RigidBody)
     keys = set(value)
-    return not keys & set(SHAPES.declared()) and bool(
-        keys & {"centre", "inertia"} or {"mass"} <= keys <= {"mass", "at"}
-    )
+    return not keys & set(SHAPES.declared()) and bool(keys & BY_NUMBERS or {"mass"} <= keys <= {"mass", "at"})
 
 
 PART = Either(Either(Part(Solid), Part(RigidBody), _is_by_numbers), Part(PointMass), _is_point)

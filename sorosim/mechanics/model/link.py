@@ -119,7 +119,7 @@ class Link(Declared, title="Links"):
     name: str
     body: Rod | Tubes | RigidBody | None = key(
         LinkBody(), "The link is a rigid body: a shape, or numbers; a list of them are its parts. Without rod and body "
-        "it is a massless frame.", "{mass: 200 g, inertia: [1e-4, 1e-4, 1e-4]}", default=None,
+        "it is a massless frame.", "{box: {size: [6 cm, 4 cm, 2 cm]}, mass: 200 g}", default=None,
     )  # fmt: skip
     _: KW_ONLY
     joint: Joint = key(JointType(), "How it moves on its parent.", "{revolute: {axis: [0, 0, 1]}}", default=Fixed())

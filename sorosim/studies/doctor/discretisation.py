@@ -33,6 +33,7 @@ MOST = 0.5  # of the error, of which the larger part is told
 TOLD = 30.0
 JUMPED = 0.3  # of that length: the finer robot may have found another equilibrium
 SINGULAR = 1e-12
+ROUNDED = 1e-9  # % of a length
 
 
 class Shift(NamedTuple):
@@ -154,9 +155,10 @@ def _tip(shift: Shift, words: str, state: Equilibrium) -> Finding:
             words += f", most of it for lack of points; try quadrature: {points.order} in {points.where}"
         if shift.percent > 100.0 * JUMPED:
             remedy += "; so far away may be another equilibrium"
-    mm = 1e3 * shift.distance
+    known = f"about {1e3 * shift.distance:.2g} mm, {shift.percent:.2g} % of its length"
+    error = known if shift.percent > ROUNDED else "rounding errors"
     what = section_words(shift.link, shift.s)
-    return finding(code, where, shift.percent, level, what=what, mm=mm, words=words, remedy=remedy,
+    return finding(code, where, shift.percent, level, what=what, error=error, words=words, remedy=remedy,
                    raised=raised, order=order)  # fmt: skip
 
 

@@ -192,10 +192,11 @@ export class Form {
     const keys = this.schema.keys(forms), there = new Set(node[5].map((one) => one[0]));
     const fixed = (name) => this.schema.within(forms, name).some((one) => "const" in one); // the version of the format
     const entries = path.length ? node[5] : node[5].filter((one) => !isBlock(one) && !fixed(one[0]));
+    const words = forms.flatMap((one) => one.enum ?? []).map(String).filter((one) => !keys.has(one)); // in place of keys: `joint: fixed`
     const fields = entries.map((one) => {
       const inner = [...path, one[0]], rivals = this.schema.rivals(forms, one[0]);
       const alone = rivals.filter((name) => there.has(name)).length === 1;
-      const choice = rivals.length > 1 && alone ? this.kind(path, one, rivals, keys) : null;
+      const choice = rivals.length > 1 && alone ? this.kind(path, one, rivals, keys, words) : null;
       return this.entry(inner, one, this.schema.within(forms, one[0]), choice, false, !this.schema.needs(forms, one[0]) || (rivals.length > 0 && !alone));
     });
     const missing = [...keys].filter(([name]) => !there.has(name) && !this.schema.rivals(forms, name).some((one) => there.has(one)) && (path.length || !BLOCKS.includes(name)));
@@ -205,9 +206,9 @@ export class Form {
   }
 
   // which of the keys of which a mapping has one it has
-  kind(path, entry, rivals, keys) {
-    const select = make("select", { className: "kind", "data-at": JSON.stringify([...path, entry[0]]), "data-role": "kind", "aria-label": `${[...path, entry[0]].join(" ")}, kind` }, ...rivals.map((name) => make("option", { value: name, selected: name === entry[0], title: meaning(keys.get(name)) }, name)));
-    select.addEventListener("change", () => this.change("exchange", [...path, entry[0]], { key: select.value, yaml: JSON.stringify(this.schema.example(keys.get(select.value))) }));
+  kind(path, entry, rivals, keys, words) {
+    const select = make("select", { className: "kind", "data-at": JSON.stringify([...path, entry[0]]), "data-role": "kind", "aria-label": `${[...path, entry[0]].join(" ")}, kind` }, ...rivals.map((name) => make("option", { value: name, selected: name === entry[0], title: meaning(keys.get(name)) }, name)), ...words.map((name) => make("option", { value: name }, name)));
+    select.addEventListener("change", () => words.includes(select.value) ? this.change("set", path, { yaml: select.value }) : this.change("exchange", [...path, entry[0]], { key: select.value, yaml: JSON.stringify(this.schema.example(keys.get(select.value))) }));
     return select;
   }
 

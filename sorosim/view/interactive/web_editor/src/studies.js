@@ -140,7 +140,7 @@ export class Studies {
 
   take(state, first = false) {
     const ended = this.state.busy && !state.busy;
-    this.state = { ...this.state, ...state };
+    this.state = "found" in state ? state : { ...this.state, ...state }; // nothing of a result before
     if (!this.result) return;
     if (!state.busy && document.activeElement === this.cancel) this.begin.focus();
     this.bar.hidden = this.cancel.hidden = !state.busy;

@@ -72,7 +72,7 @@ export class Tree {
     while (own.length && !this.item(own)) own.pop();
     if (!this.item(own)) return;
     this.path = own;
-    for (const one of this.tree.querySelectorAll("sl-tree-item[selected]")) one.selected = one.dataset.path === key(own);
+    for (const one of this.tree.querySelectorAll("sl-tree-item")) one.selected = one.dataset.path === key(own); // attributes come later
     const found = this.item(own);
     found.selected = true;
     if (own.length > 1) this.item(own.slice(0, 1)).expanded = true;
