@@ -406,9 +406,6 @@ class _Source:
             return Change(self.text.index(":", spot.key.end_mark.index) + 1, end, self._after_colon(spot, value))
         if spot.is_block and not spot.path:
             return Change(start, end, "\n".join(block_lines(value, 0, 0)))
-        if not spot.entries and value and len(spot.path) == 1 and self.text[start:end] in ("{}", "[]"):
-            at = self.text.index(":", spot.key.end_mark.index) + 1
-            return Change(at, end, self._after_colon(spot, value))
         return Change(start, end, inline(value))
 
     def _after_colon(self, spot: _Spot, value: Any) -> str:
