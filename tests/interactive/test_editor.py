@@ -176,6 +176,22 @@ def test_what_others_wrote_is_not_lost(text):
     assert text.text == TEXT
 
 
+def test_a_link_stays_one_and_a_file_that_is_read_only_as_it_is(text):
+    link = text.path.with_name("link.yaml")
+    link.symlink_to(text.path)
+    through = RobotText(link, print, lambda _: None)
+    through.push(0, [typed(through, 0, "# mine\n")])
+    text.path.chmod(0o444)
+    with pytest.raises(FileError, match="read-only"):
+        through.save()
+    assert text.path.read_text(encoding="utf-8") == TEXT
+    text.path.chmod(0o640)
+    through.save()
+    assert link.is_symlink()
+    assert text.path.read_text(encoding="utf-8") == "# mine\n" + TEXT
+    assert text.path.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_new_file_is_written_when_asked(tmp_path):
     text = RobotText(tmp_path / "new.yaml", print, lambda _: None)
     assert text.text == EMPTY

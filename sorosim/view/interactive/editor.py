@@ -173,15 +173,15 @@ class RobotText:
                 raise InputError("save", f"{self.path.name} as it was read", "one that was changed outside of the page",
                                  "load it again, or write over it")  # fmt: skip
             content = (self._mark + self.text.replace("\n", self._newline)).encode()
-            folder = self.path.parent
+            target = self.path.resolve()  # a link stays one
+            mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+            if target.exists() and not (mode & 0o222 and os.access(target, os.W_OK)):
+                raise FileError(str(self.path), "cannot be written: it is read-only")
             try:
-                with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{self.path.name}.", delete=False) as file:
+                with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
                     file.write(content)
-                if self.path.exists():
-                    os.chmod(file.name, self.path.stat().st_mode & 0o7777)
-                else:
-                    os.chmod(file.name, 0o666 & ~_umask())
-                os.replace(file.name, self.path)
+                os.chmod(file.name, mode)
+                os.replace(file.name, target)
             except OSError as error:
                 with contextlib.suppress(OSError, UnboundLocalError):
                     os.unlink(file.name)
