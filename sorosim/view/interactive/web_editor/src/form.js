@@ -155,7 +155,7 @@ export class Form {
         const now = next;
         next = null;
         try {
-          await this.text.link.ask("slide", { path: dotted(path), value: now });
+          await this.text.link.ask("slide", now);
         } catch (error) {
           this.say(error.message, true);
         }
@@ -164,10 +164,20 @@ export class Form {
     };
     slider.addEventListener("input", () => {
       this.sliding = this.slid = true;
-      next = input.value = text(slider.value);
-      slider.setAttribute("aria-valuetext", next);
+      input.value = text(slider.value);
+      next = { path: dotted(path), value: input.value };
+      slider.setAttribute("aria-valuetext", input.value);
       send();
     });
+    // one that is let go where it began changes nothing, and browsers tell no change
+    const rest = () => {
+      if (!this.sliding) return;
+      this.sliding = this.slid = false;
+      next = {};
+      send();
+      this.show(this.path);
+    };
+    for (const name of ["pointerup", "pointercancel", "blur"]) slider.addEventListener(name, rest);
     slider.addEventListener("change", () => {
       this.sliding = false;
       input.defaultValue = input.value;
