@@ -406,9 +406,6 @@ class _Source:
             return Change(self.text.index(":", spot.key.end_mark.index) + 1, end, self._after_colon(spot, value))
         if spot.is_block and not spot.path:
             return Change(start, end, "\n".join(block_lines(value, 0, 0)))
-        if not spot.entries and value and len(spot.path) == 1 and self.text[start:end] in ("{}", "[]"):
-            at = self.text.index(":", spot.key.end_mark.index) + 1
-            return Change(at, end, self._after_colon(spot, value))
         return Change(start, end, inline(value))
 
     def _after_colon(self, spot: _Spot, value: Any) -> str:
@@ -482,7 +479,9 @@ class _Source:
         start = self._dash_or_key(spot)
         if self.leads(start):
             return Change(self.line_start(start), self.end_of_line(end), "")
-        assert following is not None  # the first entry behind the dash of a list, and not the only one
+        if following is None:  # the first entry behind the dash of a list has one that follows
+            raise InputError(dotted(spot.path), "an entry on lines of its own", "one beside another",
+                             "change it in the text")  # fmt: skip
         return Change(start, int((following[0] or following[1]).start_mark.index), "")
 
     def _whole(self, spot: _Spot) -> tuple[int, int]:

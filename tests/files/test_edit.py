@@ -292,6 +292,12 @@ def test_a_block_that_was_empty_is_begun_on_lines_of_its_own():
     assert put(text, ("outputs",), 0, "a").applied(text).endswith("outputs:\n  - a\n")
 
 
+def test_what_shares_its_line_in_an_unknown_way_is_refused():
+    for text, path in (("x:\n  a: 1\n  ? k\n  : {w: 1}\n", ("x", "k")), ("a: 1\rb: 2\r", ("b",))):
+        with pytest.raises(InputError, match="lines of its own"):
+            remove(text, path)
+
+
 def test_from_nothing():
     """A rod on the world brings a material, and what needs a link says so."""
     text = "sorosim: 1\nname: r\n\nlinks: {}\n"

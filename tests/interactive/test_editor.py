@@ -11,6 +11,7 @@ import pytest
 
 import sorosim
 from sorosim.base.errors import FileError, InputError
+from sorosim.view.interactive import editor
 from sorosim.view.interactive.editor import EMPTY, RobotText, changed, mistakes_of, outline, replacement, smallest
 from sorosim.view.interactive.editor_server import FOLDER
 
@@ -123,6 +124,20 @@ def test_a_slider_moves_the_robot_and_leaves_the_text(text):
     assert text.text == TEXT
 
 
+def test_a_text_that_was_read_meanwhile_comes_before_a_slide(text, monkeypatch):
+    text.read(0, TEXT)
+    later = TEXT.replace("30 cm", "40 cm")
+    values = editor.with_values
+
+    def slow(robot, given):
+        text.read(1, later)  # as the thread of the text does
+        return values(robot, given)
+
+    monkeypatch.setattr(editor, "with_values", slow)
+    text.slide({"links.arm.rod.length": "20 cm"})
+    assert text.taken[-1].description.links[0].body.length == pytest.approx(0.4)
+
+
 # -- on disk -----------------------------------------------------------------------------------------------------------
 
 
@@ -161,6 +176,22 @@ def test_what_others_wrote_is_not_lost(text):
     assert text.text == TEXT
 
 
+def test_a_link_stays_one_and_a_file_that_is_read_only_as_it_is(text):
+    link = text.path.with_name("link.yaml")
+    link.symlink_to(text.path)
+    through = RobotText(link, print, lambda _: None)
+    through.push(0, [typed(through, 0, "# mine\n")])
+    text.path.chmod(0o444)
+    with pytest.raises(FileError, match="read-only"):
+        through.save()
+    assert text.path.read_text(encoding="utf-8") == TEXT
+    text.path.chmod(0o640)
+    through.save()
+    assert link.is_symlink()
+    assert text.path.read_text(encoding="utf-8") == "# mine\n" + TEXT
+    assert text.path.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_new_file_is_written_when_asked(tmp_path):
     text = RobotText(tmp_path / "new.yaml", print, lambda _: None)
     assert text.text == EMPTY
@@ -173,7 +204,8 @@ def test_a_new_file_is_written_when_asked(tmp_path):
 
 def test_files_that_no_editor_can_keep_are_refused(tmp_path):
     path = tmp_path / "robot.yaml"
-    for content, words in [(b"a: 1\r\nb: 2\n", "lines that all end alike"), (b"\xff\xfe", "UTF-8")]:
+    mixed = [(content, "lines that all end alike") for content in (b"a: 1\r\nb: 2\n", b"a: 1\r", b"a: 1\r\r\nb: 2\r\n")]
+    for content, words in [*mixed, (b"\xff\xfe", "UTF-8")]:
         path.write_bytes(content)
         with pytest.raises(FileError, match=words):
             RobotText(path, print, print)
@@ -299,6 +331,30 @@ def test_a_page_edits_through_its_socket(live):
     assert live._editing.text.path.read_text(encoding="utf-8") == TEXT
 
 
+def test_a_message_that_breaks_something_is_answered(live, capsys):
+    _, infinite, deep, pull = talk(
+        live, ['{"do": "pull", "version": Infinity}', "[" * 100_000, {"do": "pull", "version": 0}]
+    )
+    assert "OverflowError" in infinite["error"]
+    assert "RecursionError" in deep["error"]
+    assert pull["answer"] == []  # the page goes on
+    assert "OverflowError" in capsys.readouterr().err
+
+
+def test_a_page_that_closes_while_it_slides_leaves_the_robot_of_the_text(live, monkeypatch):
+    until = time.monotonic() + 120.0
+    while not live._editing.text.report and time.monotonic() < until:
+        time.sleep(0.05)
+    lengths = []
+    took = lambda robot, passing=False: lengths.append(robot.description.links[0].body.length)  # noqa: E731
+    monkeypatch.setattr(live._editing.text, "_take", took)
+    talk(live, [{"do": "slide", "path": "links.arm.rod.length", "value": "20 cm"}])
+    until = time.monotonic() + 10.0
+    while len(lengths) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert lengths == pytest.approx([0.2, 0.3])
+
+
 def test_bundled_robots_are_listed_and_given(live):
     _, listed, robot, wrong = talk(live, [
         {"do": "robots"}, {"do": "robot", "name": "pendulum"}, {"do": "robot", "name": "../pendulum"},
@@ -387,6 +443,18 @@ def test_a_file_with_mistakes_opens_when_asked(tmp_path):
         sorosim.live("pendulum", port=0, block=False, edit=True)
 
 
+def test_what_the_doctor_fails_in_is_told(text, monkeypatch):
+    """The thread that reads the text goes on."""
+    text.read(0, TEXT)
+
+    def examine(robot, progress):
+        raise ZeroDivisionError("of a plug-in")
+
+    monkeypatch.setattr(editor, "examine", examine)
+    assert text._examine(0)
+    assert text.findings["findings"]["rows"][0]["what"] == "ZeroDivisionError: of a plug-in"
+
+
 def test_the_doctor_gives_way_to_a_newer_text(text, monkeypatch):
     text.read(0, TEXT)
     text._examine(0)
@@ -400,7 +468,7 @@ def test_the_doctor_gives_way_to_a_newer_text(text, monkeypatch):
             text.push(text.version, [typed(text, 0, "#")])
         return []
 
-    monkeypatch.setattr("sorosim.view.interactive.editor.examine", examine)
+    monkeypatch.setattr(editor, "examine", examine)
     text._examine(0)
     assert seen == [0]
     assert [one for one in text.said[n:] if "findings" in one] == []

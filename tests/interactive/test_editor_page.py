@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 
+import numpy as np
 import pytest
 from helpers.browser import browser, close_notices, has_browser, mistakes
 from helpers.person import Person, drag, until
@@ -101,6 +102,40 @@ def test_a_slider_moves_the_robot(tmp_path):
             slider.send_keys(me.keys.ARROW_RIGHT)
         until(lambda: live.session.robot.description.links[0].body.length > 0.1005)
         until(lambda: "length: 10 cm" not in me.text.text)
+
+
+def test_a_slider_that_is_let_go_where_it_began_leaves_the_form_alive(tmp_path):
+    """Browsers tell no change of it."""
+    path = tmp_path / "arm.yaml"
+    path.write_text(
+        "sorosim: 1\nname: arm\nmaterials:\n  gel: {young: 3 MPa, poisson: 0.5, density: 1100}\n"
+        "links: {arm: {rod: {length: 20 cm, section: {circle: {radius: 5 mm}}, material: gel}}}\n",
+        encoding="utf-8",
+    )
+    with sorosim.live(path, port=0, block=False) as live, browser() as driver:
+        me = Person(driver, live, (800, 900))
+        me.select("links", "arm")
+        slider = until(lambda: me.all("#form input[aria-label='links arm rod length, slider']"))[0]
+        x, y, width, height, low, high = driver.execute_script(
+            "const one = arguments[0]; one.scrollIntoView(); const r = one.getBoundingClientRect();"
+            "return [r.x, r.y, r.width, r.height, Number(one.min), Number(one.max)]",
+            slider,
+        )
+        x, y = x + 8.0 + (20.0 - low) / (high - low) * (width - 16.0), y + 0.5 * height  # of the middle of its thumb
+
+        def mouse(kind, by=0.0):
+            about = {"x": x + by, "y": y, "button": "left", "buttons": 1, "clickCount": 1}
+            driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": f"mouse{kind}", **about})
+            return float(slider.get_attribute("value"))
+
+        mouse("Pressed")
+        assert mouse("Moved", 30.0) > 20.0
+        by = next(by for by in np.linspace(3.0, -3.0, 61) if mouse("Moved", by) == 20.0)
+        mouse("Released", by)
+        assert me.text.version == 0
+        me.text.change("set", ("links", "arm", "rod", "length"), yaml="33 cm")
+        field = "#form input[aria-label='links arm rod length']"
+        until(lambda: [one.get_attribute("value") for one in me.all(field)] == ["33 cm"], 20.0)
 
 
 def test_a_remedy_is_a_button(tmp_path):

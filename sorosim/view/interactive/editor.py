@@ -173,15 +173,15 @@ class RobotText:
                 raise InputError("save", f"{self.path.name} as it was read", "one that was changed outside of the page",
                                  "load it again, or write over it")  # fmt: skip
             content = (self._mark + self.text.replace("\n", self._newline)).encode()
-            folder = self.path.parent
+            target = self.path.resolve()  # a link stays one
+            mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
+            if target.exists() and not (mode & 0o222 and os.access(target, os.W_OK)):
+                raise FileError(str(self.path), "cannot be written: it is read-only")
             try:
-                with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{self.path.name}.", delete=False) as file:
+                with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
                     file.write(content)
-                if self.path.exists():
-                    os.chmod(file.name, self.path.stat().st_mode & 0o7777)
-                else:
-                    os.chmod(file.name, 0o666 & ~_umask())
-                os.replace(file.name, self.path)
+                os.chmod(file.name, mode)
+                os.replace(file.name, target)
             except OSError as error:
                 with contextlib.suppress(OSError, UnboundLocalError):
                     os.unlink(file.name)
@@ -262,9 +262,9 @@ class RobotText:
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         text = text.removeprefix("\ufeff")
         self._newline = "\r\n" if "\r\n" in text else "\n"
-        if self._newline == "\r\n" and text.count("\r\n") != text.count("\n"):
-            expected = "lines that all end alike"
-            raise FileError(str(self.path), f"expected {expected}, got some that end by CR LF and some by LF")
+        if len({*re.findall("\r(?!\n)|\r?\n", text), self._newline}) > 1:
+            expected = "lines that all end alike, by CR LF or by LF"
+            raise FileError(str(self.path), f"expected {expected}; save the file so")
         return text.replace("\r\n", "\n")
 
     # -- edits by its tree ---------------------------------------------------------------------------------------------
@@ -320,10 +320,15 @@ class RobotText:
                 for one in additions(self.data, block, beside)]  # fmt: skip
 
     def slide(self, values: Mapping[str, Any]) -> None:
-        """Show the robot with other values of numbers by their paths, for a moment: the text does not change."""
+        """Show the robot with other values of numbers by their paths, for a moment: the text does not change.
+
+        Without values, as the text says.
+        """
         self._slid = time.monotonic()
         if (robot := self.robot) is not None:
             self._take(with_values(robot, values) if values else robot, passing=bool(values))
+            if (newer := self.robot) is not None and newer is not robot:  # a text that was read meanwhile comes first
+                self._take(newer)
 
     @property
     def robot(self) -> Robot | None:
@@ -370,9 +375,9 @@ class RobotText:
                     robot = load_text(text, self.path.name, self.path.parent, set=self._set, like=like)
                 finally:
                     self._others = times_of(files)
-            self._take(robot)
             with self._lock:
                 self._robot = robot
+            self._take(robot)
             out["seconds"] = time.perf_counter() - started
             sizes = (robot.ndof, "coordinate"), (len(robot.actuator_names), "input")
             out["size"] = ", ".join(counted(*one) for one in sizes)
@@ -403,6 +408,8 @@ class RobotText:
             return False
         except SorosimError as error:
             found = [Finding(WRONG, "", str(error))]
+        except Exception as error:  # of a plug-in
+            found = [Finding(WRONG, "", f"{type(error).__name__}: {error}")]
         rows = [{"level": one.level, "where": one.where, "what": one.what, "remedy": one.remedy,
                  "change": _edit(robot, one.change)} for one in found if one.level != OK]  # fmt: skip
         self.findings = {"findings": {"rows": rows, "discretisation": discretisation(robot, found)}, "version": version}

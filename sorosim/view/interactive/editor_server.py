@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import mimetypes
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
@@ -112,6 +113,7 @@ class EditorServer:
         self._actions, self._offered = actions, offered
         self._open: dict[Any, asyncio.AbstractEventLoop] = {}
         self._touched: Any = None  # connection of the page whose pointer was in the scene last
+        self._slid: Any = None  # of that which slid a number last, and has changed no text since
 
     def file(self, path: str) -> tuple[str, bytes, str] | None:
         """Type and content of a file of the page, and the name of one to be kept; None if it has none of that path."""
@@ -155,6 +157,9 @@ class EditorServer:
                 raise
         finally:
             self._open.pop(connection, None)
+            if connection is self._slid and self.text is not None:  # the page was closed in the middle of it
+                self._slid = None
+                await asyncio.to_thread(self.text.slide, {})
 
     def _answered(self, raw: Any, connection: Any = None) -> dict[str, Any] | None:
         """The answer to a message: what it asks for, or why not."""
@@ -164,11 +169,16 @@ class EditorServer:
             number = message.get("id")
             if message.get("do") == "touch":
                 self._touched = connection
+            if message.get("do") in ("slide", "push"):
+                self._slid = connection if message["do"] == "slide" else None
             return {"id": number, "answer": self._done(message)}
         except SorosimError as error:
             return {"id": number, "error": str(error)}
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # of a page that is none of ours
             return {"id": number, "error": f"a message that cannot be read: {type(error).__name__}"}
+        except Exception as error:  # nobody else sees it, and the page goes on
+            traceback.print_exception(error)
+            return {"id": number, "error": f"{type(error).__name__}: {error}"}
 
     def _done(self, message: dict[str, Any]) -> Any:
         text, what = self.text, message["do"]
@@ -185,7 +195,7 @@ class EditorServer:
         if what == "kinds":
             return text.kinds(message["block"], message.get("beside", ""))
         if what == "slide":
-            return text.slide({str(message["path"]): message["value"]})
+            return text.slide({str(message["path"]): message["value"]} if "path" in message else {})
         if what == "touch":
             return None
         if what == "save":

@@ -5,7 +5,15 @@ import { BLOCKS, isBlock } from "./tree.js";
 
 const SHAPES = { text: "value", list: "list", map: "keys" };
 const NUMBER = /^\s*(-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$/;
-const bare = (text) => (/^'(?:[^']|'')*'$/.test(text) ? text.slice(1, -1).replaceAll("''", "'") : /^".*"$/s.test(text) ? JSON.parse(text) : text);
+const bare = (text) => (/^'(?:[^']|'')*'$/.test(text) ? text.slice(1, -1).replaceAll("''", "'") : /^".*"$/s.test(text) ? unescaped(text) : text);
+// YAML has escapes and line breaks that JSON has not: such a text is shown as it is written
+const unescaped = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
 
 export class Form {
   constructor(form, text, schema, say) {
@@ -21,9 +29,12 @@ export class Form {
       await this.text.edit(what, path, given);
     } catch (error) {
       this.say(error.message, true);
+      if (this.slid) this.text.link.ask("slide").catch(() => {}); // back to what the text says
+      this.slid = false;
       this.changing--;
       return this.show(this.path);
     }
+    this.slid = false;
     if (!--this.changing) this.show(this.path);
   }
 
@@ -144,7 +155,7 @@ export class Form {
         const now = next;
         next = null;
         try {
-          await this.text.link.ask("slide", { path: dotted(path), value: now });
+          await this.text.link.ask("slide", now);
         } catch (error) {
           this.say(error.message, true);
         }
@@ -152,11 +163,21 @@ export class Form {
       sending = false;
     };
     slider.addEventListener("input", () => {
-      this.sliding = true;
-      next = input.value = text(slider.value);
-      slider.setAttribute("aria-valuetext", next);
+      this.sliding = this.slid = true;
+      input.value = text(slider.value);
+      next = { path: dotted(path), value: input.value };
+      slider.setAttribute("aria-valuetext", input.value);
       send();
     });
+    // one that is let go where it began changes nothing, and browsers tell no change
+    const rest = () => {
+      if (!this.sliding) return;
+      this.sliding = this.slid = false;
+      next = {};
+      send();
+      this.show(this.path);
+    };
+    for (const name of ["pointerup", "pointercancel", "blur"]) slider.addEventListener(name, rest);
     slider.addEventListener("change", () => {
       this.sliding = false;
       input.defaultValue = input.value;
