@@ -109,7 +109,8 @@ def test_a_slider_that_is_let_go_where_it_began_leaves_the_form_alive(tmp_path):
     path = tmp_path / "arm.yaml"
     path.write_text(
         "sorosim: 1\nname: arm\nmaterials:\n  gel: {young: 3 MPa, poisson: 0.5, density: 1100}\n"
-        "links: {arm: {rod: {length: 20 cm, section: {circle: {radius: 5 mm}}, material: gel}}}\n",
+        "links:\n  arm:\n    rod: {length: 20 cm, section: {circle: {radius: 5 mm}}, material: gel, "
+        "strain: {bending: 1}}\n",
         encoding="utf-8",
     )
     with sorosim.live(path, port=0, block=False) as live, browser() as driver:
