@@ -170,6 +170,7 @@ def test_a_front_trades_one_objective_for_the_other(tmp_path):
     found.plot(tmp_path / "front.png")
 
 
+@pytest.mark.slow
 def test_a_front_says_what_its_second_limit_costs_and_when_it_is_not_whole():
     """Slope of the front by differences along it; a budget that is spent is told."""
     task = {

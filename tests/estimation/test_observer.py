@@ -295,6 +295,7 @@ def test_derivatives_of_steps_and_readings_are_those_of_differences(case):
             assert slope == pytest.approx(expected, abs=2e-5 * size, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_a_body_that_turns_round_and_round():
     """Rotations pass half a turn: coordinates are changed to others of the same pose, and so is the covariance."""
     body = robot_of(BODY)

@@ -201,6 +201,7 @@ def coverage(beam, n, seed):
     return inside
 
 
+@pytest.mark.slow
 def test_intervals_cover(beam):
     n = 40
     low = scipy.stats.binom.ppf(1e-4, n, 0.95)  # by chance less in one of ten thousand

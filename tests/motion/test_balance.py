@@ -105,6 +105,7 @@ def test_what_grazes_and_goes_on_is_no_bounce():
     assert count.words == ""
 
 
+@pytest.mark.slow
 def test_energy_that_a_stiff_bounce_makes_is_told_at_any_tolerance():
     """Of a spring of constant stiffness without an onset, whose force jumps in slope, Radau's method sees little.
 
