@@ -102,6 +102,9 @@ def test_a_slider_moves_the_robot(tmp_path):
             slider.send_keys(me.keys.ARROW_RIGHT)
         until(lambda: live.session.robot.description.links[0].body.length > 0.1005)
         until(lambda: "length: 10 cm" not in me.text.text)
+        until(lambda: me.text.report["version"] == me.text.version)
+        assert me.text.report["mistakes"] == []
+        assert me.text.robot.description.links[0].body.length > 0.1
 
 
 def test_a_slider_that_is_let_go_where_it_began_leaves_the_form_alive(tmp_path):

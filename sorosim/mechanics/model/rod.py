@@ -174,14 +174,14 @@ class Division(Declared, title="Rods"):
         """Area integrals of the section at arclengths X (n_X,); the last ones are kept for who asks next."""
         places = np.asarray(X)
         at = places.dtype.char, places.shape, places.tobytes()
-        if (found := self._kept.get(at)) is None:
+        if (found := self._last_integrals.get(at)) is None:
             found = self.section.properties(X, self.length)
-            self._kept.clear()
-            self._kept[at] = found
+            self._last_integrals.clear()
+            self._last_integrals[at] = found
         return found
 
     @cached_property
-    def _kept(self) -> dict[Any, SectionProperties]:
+    def _last_integrals(self) -> dict[Any, SectionProperties]:
         return {}
 
     def line_inertia(self, X: ArrayLike) -> Array:
